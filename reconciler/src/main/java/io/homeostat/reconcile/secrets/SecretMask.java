@@ -210,15 +210,19 @@ public final class SecretMask {
                 }
                 int from = found.end();
                 boolean line = found.group().regionMatches(true, 0, "authorization", 0, 13);
+                int at = from;
+                while (at < text.length() && text.charAt(at) == '\\') {
+                    at++;
+                }
+                if (at < text.length() && isQuote(text.charAt(at))) {
+                    mark(text, from, endOfQuoted(text, at, at > from), secret);
+                    continue;
+                }
                 int known = line ? endOfLine : endOfWord;
-                int end = from < known ? known : valueEnd(text, from, line);
-                if (hasLetterOrDigit(text, from, end)) {
-                    secret.set(from, end);
-                }
-                if ("\"'\\".indexOf(text.charAt(from)) < 0) {
-                    endOfLine = line ? end : endOfLine;
-                    endOfWord = line ? endOfWord : end;
-                }
+                int end = at < known ? known : Math.max(endOfUnquoted(text, at, line), Math.min(from + 1, text.length()));
+                mark(text, from, end, secret);
+                endOfLine = line ? end : endOfLine;
+                endOfWord = line ? endOfWord : end;
             }
         }
 
@@ -264,29 +268,43 @@ public final class SecretMask {
             return false;
         }
 
-        /** Where the value that begins here ends: at its quote, at the end of the word or, for an authorization, of the line. */
-        private static int valueEnd(String text, int from, boolean line) {
-            int at = from;
-            while (at < text.length() && text.charAt(at) == '\\') {
-                at++;
+        private static boolean isQuote(char c) {
+            return c == '"' || c == '\'';
+        }
+
+        private static void mark(String text, int from, int end, BitSet secret) {
+            if (hasLetterOrDigit(text, from, end)) {
+                secret.set(from, end);
             }
-            boolean escaped = at > from;
-            char first = at < text.length() ? text.charAt(at) : ' ';
-            boolean quoted = first == '"' || first == '\'';
-            for (int i = quoted ? at + 1 : at; i < text.length(); i++) {
+        }
+
+        /** Where the value ends whose quote is here: at the next one, or with the line. */
+        private static int endOfQuoted(String text, int quote, boolean escaped) {
+            for (int i = quote + 1; i < text.length(); i++) {
                 char c = text.charAt(i);
-                if (c == '\n' || c == '\r') {
+                if (isEndOfLine(c)) {
                     return i;
                 }
-                if (quoted) {
-                    if (c == first && (escaped || text.charAt(i - 1) != '\\')) {
-                        return escaped ? i - 1 : i;
-                    }
-                } else if (c == '"' || (!line && (Character.isWhitespace(c) || ",;&}'".indexOf(c) >= 0))) {
-                    return Math.max(i, from + 1);
+                if (c == text.charAt(quote) && (escaped || text.charAt(i - 1) != '\\')) {
+                    return escaped ? i - 1 : i;
                 }
             }
             return text.length();
+        }
+
+        /** Where the value ends that begins here: with the word or, for an authorization, with the line. */
+        private static int endOfUnquoted(String text, int from, boolean line) {
+            for (int i = from; i < text.length(); i++) {
+                char c = text.charAt(i);
+                if (isEndOfLine(c) || c == '"' || (!line && (Character.isWhitespace(c) || ",;&}'".indexOf(c) >= 0))) {
+                    return i;
+                }
+            }
+            return text.length();
+        }
+
+        private static boolean isEndOfLine(char c) {
+            return c == '\n' || c == '\r';
         }
 
         /** Marks queries, fragments and passwords. */
