@@ -15,6 +15,7 @@ import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.files.UserRights;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.LaunchDirectory.Born;
@@ -121,33 +122,44 @@ public final class Launcher {
         }
     }
 
-    private void check(LaunchRequest request) throws ActuationFailure {
+    private void check(LaunchRequest request) throws ActuationFailure, IOException {
+        Path executable = request.executable();
+        Optional<ActuationFailure> problem =
+                UserRights.ofThisMachine().lookFor(request.user(), executable.toString(), () -> problem(request));
+        if (problem.isPresent()) {
+            throw problem.get();
+        }
+        ProgramStrings.check(request);
+    }
+
+    /** What is wrong with the entry point. */
+    private Optional<ActuationFailure> problem(LaunchRequest request) throws IOException {
         Path executable = request.executable();
         // What an archive lacks will be missing the next time too; what the system lacks may still be installed.
         boolean fatal = executable.startsWith(layout.installs(request.instance().workload()));
-        String entryPoint = request.instance().workload().brief() + " can't be launched: its entry point " + executable;
         if (!executable.isAbsolute()) {
-            throw new ActuationFailure(FailureCause.Kind.ENTRY_POINT, entryPoint + " is not an absolute path", true);
+            return problem(request, "is not an absolute path", true);
         }
         if (!Files.exists(executable)) {
-            throw new ActuationFailure(
-                    FailureCause.Kind.ENTRY_POINT, entryPoint + " does not exist; correct spec.entryPoint", fatal);
+            return problem(request, "does not exist; correct spec.entryPoint", fatal);
         }
         if (!Files.isRegularFile(executable)) {
-            throw new ActuationFailure(
-                    FailureCause.Kind.ENTRY_POINT, entryPoint + " is not a file; correct spec.entryPoint", fatal);
+            return problem(request, "is not a file; correct spec.entryPoint", fatal);
         }
         if (!Files.isExecutable(executable)) {
-            throw new ActuationFailure(
-                    FailureCause.Kind.ENTRY_POINT,
-                    entryPoint + " may not be executed; it lacks the right (chmod +x) or its file system forbids it",
-                    fatal);
+            return problem(
+                    request, "may not be executed; it lacks the right (chmod +x) or its file system forbids it", fatal);
         }
         Optional<String> problem = ProgramFile.problem(executable);
-        if (problem.isPresent()) {
-            throw new ActuationFailure(FailureCause.Kind.ENTRY_POINT, entryPoint + " " + problem.get(), false);
-        }
-        ProgramStrings.check(request);
+        return problem.isPresent() ? problem(request, problem.get(), false) : Optional.empty();
+    }
+
+    private static Optional<ActuationFailure> problem(LaunchRequest request, String words, boolean fatal) {
+        return Optional.of(new ActuationFailure(
+                FailureCause.Kind.ENTRY_POINT,
+                request.instance().workload().brief() + " can't be launched: its entry point " + request.executable()
+                        + " " + words,
+                fatal));
     }
 
     static Account account(@Nullable String user) throws ActuationFailure, InterruptedException, IOException {
@@ -185,7 +197,8 @@ public final class Launcher {
     /** The directories above ours are not ours to open. */
     private static void checkReachable(LaunchRequest request, Account account, Path file)
             throws ActuationFailure, IOException {
-        Optional<Path> closed = account.barredOnTheWayTo(file);
+        Optional<Path> closed = UserRights.ofThisMachine()
+                .lookFor(request.user(), file.toString(), () -> account.barredOnTheWayTo(file));
         if (closed.isPresent()) {
             throw new ActuationFailure(
                     FailureCause.Kind.USER,

@@ -7,6 +7,7 @@ import io.homeostat.desired.model.Probe;
 import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.observe.files.UserRights;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.CommandOutput;
 import io.homeostat.observe.process.Executables;
@@ -88,8 +89,12 @@ public final class ProgramCommand {
         Account user = Launcher.account(exec.isAsRoot() ? null : program.user());
         ProcessSettings settings = exec.isAsRoot() ? ProcessSettings.NONE : program.settings();
         Map<String, String> environment = exec.isAsRoot() ? user.environment() : program.environment(user);
-        Path file = Executables.find(
-                        Executables.from(settings.directory(), command.getFirst()), environment.get("PATH"))
+        String named = Executables.from(settings.directory(), command.getFirst());
+        Path file = UserRights.ofThisMachine()
+                .lookFor(
+                        exec.isAsRoot() ? null : program.user(),
+                        named,
+                        () -> Executables.find(named, environment.get("PATH")))
                 .orElseThrow(() -> new ActuationFailure(
                         FailureCause.Kind.FILE_MISSING,
                         what + " is not there, or may not be executed; install it or correct spec.reload.exec.command",

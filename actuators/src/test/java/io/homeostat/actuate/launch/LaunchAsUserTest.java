@@ -13,6 +13,7 @@ import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.Resources;
 import io.homeostat.actuate.ActuationFailure;
+import io.homeostat.actuate.ForeignMount;
 import io.homeostat.actuate.SecureDirectories;
 import io.homeostat.actuate.TestBed;
 import io.homeostat.actuate.launch.Launcher.LaunchRequest;
@@ -44,6 +45,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -95,6 +97,21 @@ class LaunchAsUserTest {
                 said.subList(0, 4));
         assertTrue(said.contains("CapEff:\t0000000000000000"), said.toString());
         assertTrue(said.contains("Groups:\t" + account.gid() + " "), said.toString());
+    }
+
+    /** Waits as long as the agent does. */
+    @Test
+    @Tag("nightly")
+    void aProgramThatItsUserHasMountedSomethingOverIsNotWaitedForForEver() throws Exception {
+        onlyRoot();
+        Path program = installed("exit 0");
+        try (ForeignMount _ = ForeignMount.silent(program.resolveSibling("."))) {
+            ActuationFailure failure =
+                    assertThrows(ActuationFailure.class, () -> launch(TestBed.PROCESS, USER, program));
+
+            String words = String.valueOf(failure.getMessage());
+            assertTrue(words.endsWith(program + ": it can't be read within 10s"), words);
+        }
     }
 
     @Test

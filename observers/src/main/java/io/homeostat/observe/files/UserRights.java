@@ -108,6 +108,26 @@ public final class UserRights {
         }
     }
 
+    /**
+     * Looks at a program that is run as a user, with our own rights: that user may have mounted a file system over it that never answers.
+     *
+     * @param user null: as we, and nobody is in the way
+     * @param file for people, and to know what hangs
+     * @throws IOException what {@code work} throws, or it takes too long
+     */
+    public <T> T lookFor(@Nullable String user, String file, Callable<T> work) throws IOException {
+        if (user != null) {
+            return with(null, file, work);
+        }
+        try {
+            return work.call();
+        } catch (IOException | RuntimeException e) {
+            throw e;
+        } catch (Exception e) {
+            throw new IOException("a look at " + file + " failed", e);
+        }
+    }
+
     private Rights rights(ProgramUser user, String file) throws IOException {
         Rights before = known.getIfPresent(user);
         if (before != null) {

@@ -384,7 +384,9 @@ public final class ProbeHealth implements InstanceHealth {
                                 + (name.isEmpty() ? "" : " by the user " + name) + "; " + what
                                 + " can't run without it");
             }
-            Optional<Path> program = Executables.find(Executables.from(settings.directory(), command.get(0)));
+            String file = Executables.from(settings.directory(), command.get(0));
+            Optional<Path> program =
+                    UserRights.ofThisMachine().lookFor(user == null ? null : name, file, () -> Executables.find(file));
             if (program.isEmpty()) {
                 return failed(
                         Verdict.UNHEALTHY,

@@ -3,6 +3,7 @@ package io.homeostat.observe.files;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import com.github.benmanes.caffeine.cache.Ticker;
@@ -48,6 +49,15 @@ class UserRightsTest {
                 .atMost(Duration.ofSeconds(30))
                 .ignoreException(FileSystemException.class)
                 .until(() -> rights.with(null, "/f", () -> "now").equals("now"));
+    }
+
+    @Test
+    void aProgramOfAUserHoldsNobodyUp() throws Exception {
+        FileSystemException late = assertThrows(FileSystemException.class, () -> rights.lookFor("nobody", "/f", hangs));
+        assertEquals("it can't be read within 50ms", late.getReason());
+        answers.countDown();
+
+        assertSame(Thread.currentThread(), rights.lookFor(null, "/f", Thread::currentThread));
     }
 
     @Test

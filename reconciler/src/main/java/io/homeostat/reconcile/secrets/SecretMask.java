@@ -219,7 +219,8 @@ public final class SecretMask {
                     continue;
                 }
                 int known = line ? endOfLine : endOfWord;
-                int end = at < known ? known : Math.max(endOfUnquoted(text, at, line), Math.min(from + 1, text.length()));
+                int end =
+                        at < known ? known : Math.max(endOfUnquoted(text, at, line), Math.min(from + 1, text.length()));
                 mark(text, from, end, secret);
                 endOfLine = line ? end : endOfLine;
                 endOfWord = line ? endOfWord : end;

@@ -6,6 +6,7 @@ import io.grpc.Status;
 import io.homeostat.actuate.launch.ProgramScript;
 import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
+import io.homeostat.observe.files.UserRights;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.Executables;
@@ -17,6 +18,7 @@ import io.homeostat.reconcile.agent.frontend.BoundedCommand;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -30,6 +32,7 @@ import java.util.function.BooleanSupplier;
  */
 final class TaskExec {
     private static final ProcFs PROC_FS = new ProcFs();
+    private static final String ENDED = "the process of the task has ended";
 
     /**
      * Joins the groups whose files come before "--", and runs what follows. It is the parent of that, as the JVM never collects what has itself
@@ -65,14 +68,15 @@ final class TaskExec {
         if (terminal) {
             environment.putIfAbsent("TERM", "xterm");
         }
-        Path executable = Executables.find(Executables.from(directory, command.getFirst()), environment.get("PATH"))
+        String named = Executables.from(directory, command.getFirst());
+        Path executable = UserRights.ofThisMachine()
+                .lookFor(
+                        declared.isEmpty() ? null : declared,
+                        named,
+                        () -> Executables.find(named, environment.get("PATH")))
                 .orElseThrow(() -> new IOException(command.getFirst() + " is not there, or may not be executed"));
         ImmutableList.Builder<String> becoming = ImmutableList.builder();
-        ImmutableList<String> groups = groups(Path.of("/proc", Long.toString(beside.pid())), beside.pid());
-        if (!PROC_FS.runs(beside)) {
-            // All that may be another one's.
-            throw new IOException("the process of the task has ended");
-        }
+        ImmutableList<String> groups = groups(beside);
         try {
             becoming.add("/bin/sh", "-c", JOINING, "homeostat").addAll(groups).add("--");
             becoming.add(UserSwitch.tool("setsid"), "--wait");
@@ -95,12 +99,22 @@ final class TaskExec {
         return builder;
     }
 
-    private static ImmutableList<String> groups(Path process, long pid) throws IOException {
+    private static ImmutableList<String> groups(ProcessIdentity process) throws IOException {
         CgroupLayout layout = CgroupLayout.detect(Path.of("/sys/fs/cgroup"), Path.of("/proc"), "homeostat");
-        return layout.procs(Files.readString(process.resolve("cgroup")), pid).stream()
-                .filter(Files::isWritable)
-                .map(Path::toString)
-                .collect(ImmutableList.toImmutableList());
+        try {
+            Path membership = Path.of("/proc", Long.toString(process.pid()), "cgroup");
+            ImmutableList<String> groups = layout.procs(Files.readString(membership), process.pid()).stream()
+                    .filter(Files::isWritable)
+                    .map(Path::toString)
+                    .collect(ImmutableList.toImmutableList());
+            if (PROC_FS.runs(process)) {
+                return groups;
+            }
+        } catch (NoSuchFileException e) {
+            throw new IOException(ENDED, e);
+        }
+        // All that may be another one's.
+        throw new IOException(ENDED);
     }
 
     /**
