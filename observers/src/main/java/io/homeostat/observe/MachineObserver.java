@@ -26,6 +26,7 @@ import io.homeostat.observe.process.UnknownLaunches;
 import java.io.IOException;
 import java.time.InstantSource;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -64,25 +65,26 @@ public final class MachineObserver implements Observer {
     @Override
     public ObservedWorkload look(WorkloadId id, ImmutableList<Instance> remembered, Checks checks) {
         InstanceObserver observer = instances.apply(id.kind());
-        Observation<ImmutableList<ObservedInstance>> found = found(observer, id, remembered, checks);
+        Observation<ImmutableList<ObservedInstance>> found = whole(id, () -> observer.look(id, remembered, checks));
         return new ObservedWorkload(
                 id,
                 installations.examined(id),
                 installations.active(id),
                 found,
-                observer.limits(
+                whole(
                         id,
-                        found instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var seen)
-                                ? seen
-                                : ImmutableList.of()),
+                        () -> observer.limits(
+                                id,
+                                found instanceof Observation.Seen<ImmutableList<ObservedInstance>>(var seen)
+                                        ? seen
+                                        : ImmutableList.of())),
                 installations.residue(id));
     }
 
     /** Whatever plugins, drivers and guests answer, and however we fail on it, is a matter of their workload: others are looked at. */
-    private static Observation<ImmutableList<ObservedInstance>> found(
-            InstanceObserver observer, WorkloadId id, ImmutableList<Instance> remembered, Checks checks) {
+    private static <T> Observation<T> whole(WorkloadId id, Supplier<Observation<T>> look) {
         try {
-            return observer.look(id, remembered, checks);
+            return look.get();
         } catch (RuntimeException | StackOverflowError e) {
             LOG.debug("[{}] the look broke off here", id.brief(), e);
             return Observation.unseen(Defect.words(e));
@@ -93,7 +95,9 @@ public final class MachineObserver implements Observer {
     public boolean isGone(Instance instance) {
         ProcessIdentity process = instance.process();
         if (process == null) {
-            return instances.apply(instance.workload().kind()).isGone(instance);
+            WorkloadId id = instance.workload();
+            return whole(id, () -> Observation.seen(instances.apply(id.kind()).isGone(instance)))
+                    .orElse(false);
         }
         try {
             // No look at its launch, which its own pass may be removing.

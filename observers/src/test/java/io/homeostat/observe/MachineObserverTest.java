@@ -128,10 +128,12 @@ class MachineObserverTest {
                 path -> new MetadataServer.Answer.Absent(),
                 () -> NOW);
 
-        Observation<ImmutableList<ObservedInstance>> seen =
-                look(broken, Launches.instance(Launches.ID, "l1"), Checks.NONE);
+        Instance instance = Launches.instance(Launches.ID, "l1");
+        ObservedWorkload all = broken.look(Launches.ID, ImmutableList.of(instance), Checks.NONE);
 
-        assertTrue(assertInstanceOf(Observation.Unseen.class, seen)
+        assertInstanceOf(Observation.Unseen.class, all.limits());
+        assertFalse(broken.isGone(instance));
+        assertTrue(assertInstanceOf(Observation.Unseen.class, all.instances())
                 .why()
                 .startsWith("internal error, a defect of homeostat: java.lang.IllegalArgumentException: not read"
                         + " (MachineObserverTest.java:"));
@@ -141,6 +143,11 @@ class MachineObserverTest {
         @Override
         public Observation<ImmutableList<ObservedInstance>> look(
                 WorkloadId id, ImmutableList<Instance> instances, Checks checks) {
+            throw new IllegalArgumentException("not read");
+        }
+
+        @Override
+        public Observation<ObservedLimits> limits(WorkloadId id, ImmutableList<ObservedInstance> found) {
             throw new IllegalArgumentException("not read");
         }
 
