@@ -31,6 +31,13 @@ public final class StateMounts {
             if (Account.ourUid() != 0) {
                 return;
             }
+            for (Mount mount : UserMounts.now().overSockets(layout.runDir())) {
+                int _ = unmount(mount);
+                LOG.warn(
+                        "{} over {}, where sockets of plugins are; it is unmounted",
+                        UserMounts.words(mount),
+                        mount.point());
+            }
             Optional<Mount> found = UserMounts.now().over(id.kind(), layout.workloadState(id));
             if (found.isEmpty()) {
                 return;

@@ -19,6 +19,7 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -67,6 +68,19 @@ class StateMountsTest {
     void norDoesWhatNeverAnswers() throws Exception {
         try (ForeignMount _ = ForeignMount.silent(state)) {
             atOnce(this::assertAllAreFound);
+        }
+    }
+
+    @Test
+    void soIsWhatIsMountedOverTheirSockets() throws Exception {
+        Path sockets = Files.createDirectories(temp.toRealPath().resolve("run/u65534"));
+        try (ForeignMount _ = ForeignMount.at(sockets)) {
+            assertEquals(1, UserMounts.now().overSockets(layout.runDir()).size());
+
+            atOnce(() -> new StateMounts(layout).clear(OTHER));
+
+            assertEquals(List.of(), UserMounts.now().overSockets(layout.runDir()));
+            assertTrue(Files.isWritable(sockets));
         }
     }
 

@@ -6,6 +6,7 @@ import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.model.ProcessSettings;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.state.history.FailureCause;
+import io.homeostat.observe.files.UserRights;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.UserSwitch;
 import java.io.IOException;
@@ -102,7 +103,12 @@ final class LaunchCommand {
                     + " and may not give a process less (CAP_SYS_NICE); run as root or raise it");
         }
         String directory = settings.workingDirectory();
-        if (directory != null && !Files.isDirectory(Path.of(directory))) {
+        if (directory != null
+                && !UserRights.ofThisMachine()
+                        .lookFor(
+                                user.uid() == Account.ourUid() ? null : user.name(),
+                                directory,
+                                () -> Files.isDirectory(Path.of(directory)))) {
             throw new ActuationFailure(
                     FailureCause.Kind.FILE_MISSING,
                     id.brief() + " can't be launched: its spec.workingDirectory " + directory

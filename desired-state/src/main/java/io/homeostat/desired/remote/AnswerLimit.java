@@ -21,15 +21,16 @@ final class AnswerLimit {
      * @param size bytes of an object, and of all documents of a set
      * @param objects in a pack, of which JGit and {@link PackCheck} keep some 150 bytes each
      * @param kept bytes of objects that are kept at once
+     * @param deltas bytes of all objects that are put together, each of which takes processor time
      */
-    record Most(long beside, long size, int objects, long kept) {
+    record Most(long beside, long size, int objects, long kept, long deltas) {
         /** What may be read while others read large sets. */
-        static final Most SMALL = new Most(LargeSetLock.SMALL, LargeSetLock.SMALL, 20_000, 8L << 20);
+        static final Most SMALL = new Most(LargeSetLock.SMALL, LargeSetLock.SMALL, 20_000, 8L << 20, 64L << 20);
 
-        static final Most LARGE = new Most(SetFetcher.MAX_BYTES, SetFetcher.MAX_BYTES, 500_000, 64L << 20);
+        static final Most LARGE = new Most(SetFetcher.MAX_BYTES, SetFetcher.MAX_BYTES, 500_000, 64L << 20, 1L << 30);
 
         /** For who trusts the server. */
-        static final Most ANY = new Most(Long.MAX_VALUE, Long.MAX_VALUE, Integer.MAX_VALUE, Long.MAX_VALUE);
+        static final Most ANY = new Most(Long.MAX_VALUE, Long.MAX_VALUE, Integer.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE);
     }
 
     /** What there may be now. */

@@ -440,7 +440,7 @@ public final class GitFetcher implements SetFetcher {
         }
     }
 
-    /** Breaks off what would fill the disk. */
+    /** Breaks off what would fill the disk, or goes on when its time is over. */
     private static final class SizeLimit extends EmptyProgressMonitor {
         private final Path directory;
         private int asked;
@@ -451,8 +451,8 @@ public final class GitFetcher implements SetFetcher {
 
         @Override
         public boolean isCancelled() {
-            // Asked for each object.
-            return asked++ % LOOK == 0 && size() > MAX_PACK_BYTES;
+            // Asked for each object. An interruption ends nothing else that only computes.
+            return Thread.currentThread().isInterrupted() || (asked++ % LOOK == 0 && size() > MAX_PACK_BYTES);
         }
 
         private long size() {

@@ -188,6 +188,11 @@ final class PackCheck extends FilterInputStream {
         boolean isDelta = type == OFFSET_DELTA || type == REFERENCE_DELTA;
         sizes[count] = isDelta ? resultSize() : (int) size;
         sizeOfDeltas += isDelta ? sizes[count] : 0;
+        if (sizeOfDeltas > limit.most().deltas()) {
+            limit.exceed();
+            throw new IOException("its objects are stored as differences that stand for more than "
+                    + limit.most().deltas() + " bytes; keep documents in a repository without large files");
+        }
         hasReferences |= type == REFERENCE_DELTA;
         int base = type == OFFSET_DELTA ? Arrays.binarySearch(starts, 0, count, starts[count] - distance) : NONE;
         bases[count] = Math.max(base, NONE);

@@ -128,7 +128,7 @@ final class PackCheckTest {
         new Random(1).nextBytes(noise);
         begin(Constants.OBJ_BLOB, noise.length);
         packed(noise);
-        AnswerLimit limit = new AnswerLimit(new Most(1000, 2000, 1, 1000));
+        AnswerLimit limit = new AnswerLimit(new Most(1000, 2000, 1, 1000, 0));
 
         assertArrayEquals(pack(), readByBytes(new PackCheck(limit.counted(new ByteArrayInputStream(pack())), limit)));
         assertThrows(

@@ -1,14 +1,17 @@
 package io.homeostat.observe.health;
 
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.desired.state.Instance.Phase;
+import io.homeostat.desired.yaml.IoReason;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.ObservedInstance;
 import io.homeostat.observe.ObservedInstance.Liveness.Running;
 import io.homeostat.observe.ProcessInstances.InstanceHealth;
+import io.homeostat.observe.files.UserRights;
 import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.observe.health.PluginChannel.Peer;
 import java.io.IOException;
@@ -52,7 +55,26 @@ public final class PluginHealth implements InstanceHealth {
         } catch (IllegalStateException e) {
             return Observation.unseen(String.valueOf(e.getMessage()));
         }
-        Optional<Object> file = instance.phase() == Phase.STARTED ? socketFile(socket) : Optional.empty();
+        try {
+            return of(socket, instance, running, spec);
+        } catch (IOException e) {
+            Health silent = Health.failed(
+                    Verdict.UNHEALTHY,
+                    "its socket " + socket + " can't be looked at: " + IoReason.of(e),
+                    clock.instant());
+            return Observation.seen(
+                    new Running(running.identity(), running.age(), false, spec == null ? null : silent));
+        }
+    }
+
+    private Observation<Running> of(Path socket, Instance instance, Running running, @Nullable WorkloadSpec spec)
+            throws IOException {
+        ProgramUser declared = spec == null ? null : spec.runsAs();
+        // A link of that user's may lead to a file system that never answers.
+        String user = spec == null ? "" : declared == null ? null : declared.name();
+        Optional<Object> file = instance.phase() == Phase.STARTED
+                ? UserRights.ofThisMachine().lookFor(user, socket.toString(), () -> socketFile(socket))
+                : Optional.empty();
         if (instance.phase() == Phase.STARTED && file.isEmpty()) {
             Health unknown = Health.failed(Verdict.UNKNOWN, "its socket is gone, nobody can ask it", clock.instant());
             return Observation.seen(new Running(
@@ -66,11 +88,15 @@ public final class PluginHealth implements InstanceHealth {
             Health health = plugins.status(
                     new Peer(socket, instance.launchId(), file.get()),
                     spec.lifecycle().health().timeout());
-            return (health.verdict() == Verdict.HEALTHY ? Observation.seen(true) : plugins.listening(socket))
+            return (health.verdict() == Verdict.HEALTHY ? Observation.seen(true) : listening(user, socket))
                     .map(listening -> new Running(running.identity(), running.age(), listening, health));
         }
-        return plugins.listening(socket)
+        return listening(user, socket)
                 .map(listening -> new Running(running.identity(), running.age(), listening, null));
+    }
+
+    private Observation<Boolean> listening(@Nullable String user, Path socket) throws IOException {
+        return UserRights.ofThisMachine().lookFor(user, socket.toString(), () -> plugins.listening(socket));
     }
 
     /**

@@ -93,6 +93,18 @@ public final class UserMounts {
         }
     }
 
+    /** Those over the directories in the run directory that users make the sockets of their plugins in. */
+    public ImmutableList<Mount> overSockets(Path runDir) throws IOException {
+        ImmutableList.Builder<Mount> found = ImmutableList.builder();
+        for (Mount mount : mounts) {
+            Path above = mount.point().getParent();
+            if (above != null && Files.exists(runDir) && above.equals(runDir.toRealPath()) && isOnTop(mount)) {
+                found.add(mount);
+            }
+        }
+        return found.build();
+    }
+
     /** Also of copies of a log. */
     private static boolean isLog(Kind kind, Path state, Path point) {
         String errors = kind.errorLog();
