@@ -3,13 +3,10 @@ package io.homeostat.desired.channel;
 import com.google.common.net.HostAndPort;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
-import io.grpc.netty.GrpcSslContexts;
 import io.homeostat.desired.model.AgentConfig.Tls;
 import io.homeostat.desired.platform.ClientTls;
 import io.homeostat.desired.platform.GrpcTransport;
 import io.netty.handler.ssl.SslContext;
-import io.netty.handler.ssl.SslContextBuilder;
-import io.netty.handler.ssl.SslProvider;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
@@ -58,11 +55,7 @@ final class Endpoint implements AutoCloseable {
     }
 
     private SslContext context() throws IOException {
-        return ClientTls.configure(
-                        GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK),
-                        tls,
-                        "sources.controlPlane.tls")
-                .build();
+        return ClientTls.grpc(tls, "sources.controlPlane.tls");
     }
 
     @Override

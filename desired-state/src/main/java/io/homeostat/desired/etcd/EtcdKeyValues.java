@@ -34,7 +34,6 @@ import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
-import io.grpc.netty.GrpcSslContexts;
 import io.homeostat.desired.model.AgentConfig.Etcd;
 import io.homeostat.desired.model.AgentConfig.Login;
 import io.homeostat.desired.model.AgentConfig.Tls;
@@ -42,8 +41,6 @@ import io.homeostat.desired.platform.ClientTls;
 import io.homeostat.desired.platform.GrpcTransport;
 import io.netty.channel.ChannelOption;
 import io.netty.handler.ssl.SslContext;
-import io.netty.handler.ssl.SslContextBuilder;
-import io.netty.handler.ssl.SslProvider;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
@@ -392,13 +389,7 @@ public final class EtcdKeyValues implements KeyValues {
         if (login != null) {
             builder.user(bytes(login.user())).password(bytes(password(login)));
         }
-        SslContext tls = usesTls()
-                ? ClientTls.configure(
-                                GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK),
-                                config.tls(),
-                                SETTING + ".tls")
-                        .build()
-                : null;
+        SslContext tls = usesTls() ? ClientTls.grpc(config.tls(), SETTING + ".tls") : null;
         ManagedChannel opened = transport
                 .resolved(builder.target(), tls)
                 .withOption(ChannelOption.CONNECT_TIMEOUT_MILLIS, (int) CONNECTING.toMillis())

@@ -1,33 +1,58 @@
 package io.homeostat.desired.platform;
 
 import io.homeostat.desired.model.AgentConfig.Tls;
+import io.netty.handler.codec.http2.Http2SecurityUtil;
+import io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.netty.handler.ssl.ApplicationProtocolNames;
+import io.netty.handler.ssl.ClientAuth;
+import io.netty.handler.ssl.JdkSslContext;
+import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslProvider;
+import io.netty.handler.ssl.SupportedCipherSuiteFilter;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
+import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
 /** The certificates of a connection as agent.yaml names them. Read each time, since they are replaced while agents run. */
 public final class ClientTls {
-    /**
-     * Seconds that a session is kept: with more than the seven days that a ticket lives, the JDK takes none (TLS 1.3, NewSessionTicket). It would
-     * keep all that a server sends for as long as the connection lives.
-     */
-    static final int NO_TICKETS = 8 * 24 * 60 * 60;
-
     private ClientTls() {}
 
     /**
-     * Has a context go by these certificates; by the system's authorities, and without a certificate of our own, when there are none.
+     * A context for gRPC that goes by these certificates, as {@link #context} does.
+     *
+     * @param setting in agent.yaml that names them, for errors
+     * @throws IOException as {@link #context} does
+     */
+    public static SslContext grpc(@Nullable Tls tls, String setting) throws IOException {
+        return new JdkSslContext(
+                context(tls, setting),
+                true,
+                Http2SecurityUtil.CIPHERS,
+                SupportedCipherSuiteFilter.INSTANCE,
+                new ApplicationProtocolConfig(
+                        ApplicationProtocolConfig.Protocol.ALPN,
+                        ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
+                        ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT,
+                        ApplicationProtocolNames.HTTP_2),
+                ClientAuth.NONE,
+                null,
+                false);
+    }
+
+    /**
+     * A context that goes by these certificates; by the system's authorities, and without a certificate of our own, when there are none. What a
+     * server sends beside content is bounded.
      *
      * @param setting in agent.yaml that names them, for errors
      * @throws IOException if a file can't be used, or others can change whom root believes; the message names it and has nothing of a key
      */
-    public static SslContextBuilder configure(SslContextBuilder builder, @Nullable Tls tls, String setting)
-            throws IOException {
-        builder.sessionTimeout(NO_TICKETS).sessionCacheSize(1);
+    public static SSLContext context(@Nullable Tls tls, String setting) throws IOException {
+        SslContextBuilder builder = SslContextBuilder.forClient().sslProvider(SslProvider.JDK);
         String ca = tls == null ? null : tls.ca();
         if (ca != null) {
             Optional<TrustedPath.Objection> objection = TrustedPath.objectionOfRoot(Path.of(ca));
@@ -54,7 +79,7 @@ public final class ClientTls {
                         + " password (openssl pkcs8 -topk8 -nocrypt makes it so)");
             }
         }
-        return builder;
+        return BoundedTls.of(((JdkSslContext) builder.build()).context());
     }
 
     private static Path readable(String file, String setting) throws IOException {

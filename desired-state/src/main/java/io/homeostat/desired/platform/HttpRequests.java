@@ -76,19 +76,16 @@ public final class HttpRequests {
      */
     public static HttpClient.Builder client() {
         return HttpClient.newBuilder()
-                .sslContext(withoutTickets())
+                .sslContext(bounded())
                 // The client's HTTP/2 answers each PING, and keeps answers that the server does not read without end.
                 .version(HttpClient.Version.HTTP_1_1)
                 .followRedirects(HttpClient.Redirect.NEVER);
     }
 
     /** That of the JDK, which goes by the machine's authorities. */
-    private static SSLContext withoutTickets() {
+    private static SSLContext bounded() {
         try {
-            SSLContext context = SSLContext.getDefault();
-            context.getClientSessionContext().setSessionTimeout(ClientTls.NO_TICKETS);
-            context.getClientSessionContext().setSessionCacheSize(1);
-            return context;
+            return BoundedTls.of(SSLContext.getDefault());
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("this JVM can't make secure connections: " + e.getMessage(), e);
         }

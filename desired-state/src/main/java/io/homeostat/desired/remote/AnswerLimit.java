@@ -30,7 +30,8 @@ final class AnswerLimit {
         static final Most LARGE = new Most(SetFetcher.MAX_BYTES, SetFetcher.MAX_BYTES, 500_000, 64L << 20, 1L << 30);
 
         /** For who trusts the server. */
-        static final Most ANY = new Most(Long.MAX_VALUE, Long.MAX_VALUE, Integer.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE);
+        static final Most ANY =
+                new Most(Long.MAX_VALUE, Long.MAX_VALUE, Integer.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE);
     }
 
     /** What there may be now. */

@@ -20,7 +20,6 @@ import com.google.protobuf.ByteString;
 import com.sun.net.httpserver.HttpsServer;
 import io.homeostat.controlplane.TestAuthority;
 import io.homeostat.desired.model.AgentConfig.Tls;
-import io.homeostat.desired.platform.HttpRequests;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -30,12 +29,8 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketException;
 import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Collections;
 import java.util.Optional;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -254,38 +249,6 @@ final class HttpsFetcherTest {
         assertEquals(
                 "nothing can be sent to this URL or with this token; correct sources.https.url and tokenFile",
                 failure(fetcher(server.url(PATH), odd.toString())));
-    }
-
-    @Test
-    void whatAServerSendsToResumeTheConnectionIsNotKept() throws Exception {
-        TestAuthority authority = new TestAuthority("authority");
-        String ca = authority.writeCertificate(directory.resolve("ca.pem")).toString();
-        TestAuthority.Issued issued = authority.issue("client");
-        Tls tls = new Tls(
-                ca,
-                issued.writeCertificate(directory.resolve("cert.pem")).toString(),
-                issued.writeKey(directory.resolve("key.pem")).toString());
-        HttpsServer secure = mutual(authority, authority);
-        try (HttpClient client = HttpClients.open(tls, SETTING)) {
-            URI url = URI.create("https://localhost:" + secure.getAddress().getPort() + PATH);
-
-            HttpResponse<String> answer =
-                    client.send(HttpRequest.newBuilder(url).build(), HttpResponse.BodyHandlers.ofString());
-
-            assertEquals(CONTENT.toStringUtf8(), answer.body());
-            // Its own, as of each connection.
-            assertEquals(
-                    1,
-                    Collections.list(client.sslContext()
-                                    .getClientSessionContext()
-                                    .getIds())
-                            .size());
-        } finally {
-            secure.stop(0);
-        }
-        try (HttpClient client = HttpRequests.client().build()) {
-            assertTrue(client.sslContext().getClientSessionContext().getSessionTimeout() > 604_800);
-        }
     }
 
     @Test
