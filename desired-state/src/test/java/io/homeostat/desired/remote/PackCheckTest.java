@@ -96,6 +96,21 @@ final class PackCheckTest {
         assertEquals(TOO_MUCH, refusal());
     }
 
+    /** Each takes processor time, however little is kept at once. */
+    @Test
+    void allDeltasTogetherAreBounded() throws Exception {
+        long base = base();
+        for (int i = 0; i < (1 << 30) / SIZE; i++) {
+            delta(base, SIZE);
+        }
+        assertArrayEquals(pack(), read(pack()));
+
+        delta(base, SIZE);
+
+        assertTrue(refusal()
+                .startsWith("its objects are stored as differences that stand for more than 1073741824 bytes"));
+    }
+
     @Test
     void nothingIsLongerThanASet() throws Exception {
         long base = base();
