@@ -32,11 +32,12 @@ public final class StateMounts {
                 return;
             }
             for (Mount mount : UserMounts.now().overSockets(layout.runDir())) {
-                int _ = unmount(mount);
+                int result = unmount(mount);
                 LOG.warn(
-                        "{} over {}, where sockets of plugins are; it is unmounted",
+                        "{} over {}, where sockets of plugins are; {}",
                         UserMounts.words(mount),
-                        mount.point());
+                        mount.point(),
+                        result < 0 ? "it stays: " + Libc.words(-result) : "it is unmounted");
             }
             Optional<Mount> found = UserMounts.now().over(id.kind(), layout.workloadState(id));
             if (found.isEmpty()) {
