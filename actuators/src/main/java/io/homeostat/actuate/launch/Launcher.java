@@ -132,7 +132,7 @@ public final class Launcher {
         ProgramStrings.check(request);
     }
 
-    /** What is wrong with the entry point. */
+    /** Returns why the entry point can't be launched; empty when it can. */
     private Optional<ActuationFailure> problem(LaunchRequest request) throws IOException {
         Path executable = request.executable();
         // What an archive lacks will be missing the next time too; what the system lacks may still be installed.

@@ -36,7 +36,7 @@ final class BoundedTls extends SSLContextSpi {
         this.context = context;
     }
 
-    /** The same context with such engines. */
+    /** Returns the same context, with engines that are bounded so. */
     static SSLContext of(SSLContext context) {
         return new SSLContext(new BoundedTls(context), context.getProvider(), context.getProtocol()) {};
     }

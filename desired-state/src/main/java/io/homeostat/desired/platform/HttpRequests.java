@@ -82,7 +82,7 @@ public final class HttpRequests {
                 .followRedirects(HttpClient.Redirect.NEVER);
     }
 
-    /** That of the JDK, which goes by the machine's authorities. */
+    /** Returns the JDK's own context, which goes by the machine's authorities, with bounded engines. */
     private static SSLContext bounded() {
         try {
             return BoundedTls.of(SSLContext.getDefault());

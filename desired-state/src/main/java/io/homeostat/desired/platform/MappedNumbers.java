@@ -17,7 +17,7 @@ import java.util.stream.LongStream;
 public final class MappedNumbers {
     private static final Splitter BLANKS = Splitter.on(' ').omitEmptyStrings();
 
-    /** What a machine without user namespaces would show; the last number, -1, is nobody's. */
+    /** The table of a machine without user namespaces; the last number, -1, is nobody's. */
     private static final String ALL = "0 0 4294967295";
 
     private final ImmutableList<Range<Long>> fromTheTop;

@@ -44,7 +44,7 @@ public final class NewFile implements AutoCloseable {
     /** O_PATH | O_DIRECTORY | O_CLOEXEC, open(2). */
     private static final int DIRECTORY = 010000000 | 0200000 | 02000000;
 
-    /** As many as the kernel follows. */
+    /** The number of links in a path that the kernel follows. */
     private static final int MOST_LINKS = 40;
 
     private static final MethodHandle OPEN = function("open", FunctionDescriptor.of(JAVA_INT, ADDRESS, JAVA_INT));
@@ -105,7 +105,9 @@ public final class NewFile implements AutoCloseable {
         }
     }
 
-    /** Where a path leads without the links that others can change: what is named there is no link, or others have put it there. */
+    /**
+     * Resolves a path without the links that others can change: a name in a directory of theirs counts as no link, whatever it is by now.
+     */
     private static Path meant(Path path) throws IOException {
         Deque<Path> names = new ArrayDeque<>();
         path.forEach(names::add);
@@ -132,7 +134,7 @@ public final class NewFile implements AutoCloseable {
         place = place.resolveSibling(name);
     }
 
-    /** Where it is written. */
+    /** Returns where the file is written before it has its name. */
     public Path part() {
         return part;
     }
@@ -202,7 +204,7 @@ public final class NewFile implements AutoCloseable {
         }
     }
 
-    /** By the name that people know. */
+    /** Returns the same failure with the name that people know. */
     private FileSystemException named(FileSystemException e) {
         FileSystemException named = switch (e) {
             case FileAlreadyExistsException _ -> new FileAlreadyExistsException(file.toString());

@@ -33,7 +33,7 @@ public final class UserMounts {
         this.mounts = mounts;
     }
 
-    /** Those that there are. */
+    /** Returns those that there are now. */
     public static UserMounts now() throws IOException {
         return NEWEST.read();
     }
@@ -93,12 +93,15 @@ public final class UserMounts {
         }
     }
 
-    /** Those over the directories in the run directory that users make the sockets of their plugins in. */
+    /** Returns those over the directories in the run directory that users make the sockets of their plugins in. */
     public ImmutableList<Mount> overSockets(Path runDir) throws IOException {
+        if (mounts.isEmpty() || !Files.exists(runDir)) {
+            return ImmutableList.of();
+        }
+        Path real = runDir.toRealPath();
         ImmutableList.Builder<Mount> found = ImmutableList.builder();
         for (Mount mount : mounts) {
-            Path above = mount.point().getParent();
-            if (above != null && Files.exists(runDir) && above.equals(runDir.toRealPath()) && isOnTop(mount)) {
+            if (real.equals(mount.point().getParent()) && isOnTop(mount)) {
                 found.add(mount);
             }
         }
