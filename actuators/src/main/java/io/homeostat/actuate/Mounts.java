@@ -5,11 +5,11 @@ import io.homeostat.desired.platform.MountTable;
 import io.homeostat.observe.process.ChangedThread;
 import io.homeostat.observe.process.Libc;
 import io.homeostat.observe.process.PinnedFile;
+import io.homeostat.observe.process.UserMounts;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -95,8 +95,7 @@ public final class Mounts {
 
     /** Whether something is mounted at this directory. */
     public boolean isMounted(Path directory) throws IOException {
-        return Files.exists(directory, LinkOption.NOFOLLOW_LINKS)
-                && below(directory).contains(real(directory));
+        return PinnedFile.exists(directory) && below(directory).contains(real(directory));
     }
 
     /**
@@ -152,13 +151,24 @@ public final class Mounts {
      * @throws FileSystemException when something stays
      */
     public void clear(Path directory) throws IOException {
+        clear(directory, this::below);
+    }
+
+    /** As {@link #clear(Path)}, only what users have mounted, see {@link UserMounts}, and what is mounted over that. */
+    public void clearOfUsers(Path directory) throws IOException {
+        clear(directory, real -> UserMounts.now().below(real));
+    }
+
+    private void clear(Path directory, Below below) throws IOException {
+        Path root = real(directory);
         Optional<String> problem = Optional.empty();
-        ImmutableList<Path> mounted = below(directory);
+        ImmutableList<Path> mounted = below.of(root);
         for (int round = 0; !mounted.isEmpty() && round < ROUNDS; round++) {
-            for (Path point : mounted.reverse()) {
-                problem = unmount(real(directory), point).or(() -> Optional.of("it came back"));
+            // What is further down goes with it, and the way there may lead through a file system that never answers.
+            for (Path point : ImmutableList.sortedCopyOf(Comparator.comparingInt(Path::getNameCount), mounted)) {
+                problem = unmount(root, point).or(() -> Optional.of("it came back"));
             }
-            mounted = below(directory);
+            mounted = below.of(root);
         }
         if (!mounted.isEmpty()) {
             throw new FileSystemException(
@@ -166,6 +176,12 @@ public final class Mounts {
                     null,
                     "what is mounted there stays: " + problem.orElse("it came back"));
         }
+    }
+
+    /** What is mounted at and below a directory, with no links in it. */
+    @FunctionalInterface
+    private interface Below {
+        ImmutableList<Path> of(Path real) throws IOException;
     }
 
     private Optional<String> unmount(Path root, Path point) throws IOException {

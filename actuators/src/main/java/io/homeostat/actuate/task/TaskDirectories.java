@@ -13,6 +13,7 @@ import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.PinnedFile;
+import io.homeostat.observe.process.UserMounts;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
@@ -103,7 +104,9 @@ public final class TaskDirectories {
             Owner owner = Owner.ofTasks();
             disk.makeDirectories(place.root());
             if (owner.areWeRoot()) {
-                admit(place, user).ifPresent(remarks::add);
+                // Until all is there nobody gets in, to mount something over what is being made.
+                Optional<String> _ = admit(place, null);
+                mounts.clearOfUsers(place.root());
             }
             discard(place.staging());
             makeDirectory(place.shared(), FOR_ALL, owner);
@@ -118,6 +121,9 @@ public final class TaskDirectories {
             makeSecret(place.hidden(), owner).ifPresent(remarks::add);
             isolate(place, isolation, owner);
             discard(place.staging());
+            if (owner.areWeRoot()) {
+                admit(place, user).ifPresent(remarks::add);
+            }
             return remarks.build();
         } catch (IOException e) {
             throw new ActuationFailure(
@@ -198,12 +204,13 @@ public final class TaskDirectories {
         try {
             create(directory);
         } catch (FileAlreadyExistsException e) {
-            if (!Files.isDirectory(directory, LinkOption.NOFOLLOW_LINKS)) {
+            if (!PinnedFile.isDirectory(directory)) {
                 Files.delete(directory);
                 create(directory);
             }
         }
         try (PinnedFile pinned = PinnedFile.of(directory)) {
+            UserMounts.now().check(pinned);
             PinnedFile.Facts facts = pinned.facts();
             if (!facts.basic().isDirectory()) {
                 throw new FileSystemException(directory.toString(), null, "something else took its place");
@@ -247,7 +254,7 @@ public final class TaskDirectories {
     private void install(TaskPlace place, @Nullable Contents contents) throws IOException, ActuationFailure {
         Optional<String> there = read(place.installedNote());
         String wanted = contents == null ? null : contents.identity();
-        boolean isThere = Files.isDirectory(place.local(), LinkOption.NOFOLLOW_LINKS);
+        boolean isThere = PinnedFile.isDirectory(place.local());
         if (wanted == null ? there.isEmpty() : isThere && there.equals(Optional.of(wanted))) {
             return;
         }
@@ -280,7 +287,7 @@ public final class TaskDirectories {
 
     /** Out of the task's reach, to be deleted there. */
     private void moveAway(Path path, Path staging) throws IOException {
-        if (Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+        if (PinnedFile.exists(path)) {
             Path old = staging.resolve("old");
             disk.makeDirectories(old);
             disk.rename(path, old.resolve(path.getFileName()));

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -26,6 +27,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.stream.Stream;
+import io.homeostat.actuate.ForeignMount;
+import io.homeostat.observe.process.UserMounts;
+import java.time.Duration;
+import java.util.ArrayList;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -272,6 +277,46 @@ class TaskDirectoriesTest {
 
         assertEquals(List.of("bin", "data", "hard", "link"), names(place.local()));
         assertFalse(Files.exists(place.staging()));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "local", "secrets", "private", "tmp", "../alloc", "../alloc/logs"})
+    void whatTheUserHasMountedThereIsUnmountedAndNotAsked(String where) throws Exception {
+        assumeTrue(root, "only root runs tasks as others");
+        prepareFor(nobody());
+        Path point = place.directory().resolve(where).normalize();
+
+        try (ForeignMount _ = ForeignMount.silent(point)) {
+            assertTimeoutPreemptively(Duration.ofMinutes(1), () -> prepareFor(nobody()));
+            assertEquals(List.of(), UserMounts.now().below(temp.toRealPath()));
+        }
+        assertEquals("710", mode(place.root()));
+    }
+
+    @Test
+    void whatIsMountedThereMeanwhileIsAnErrorThatNamesIt() throws Exception {
+        assumeTrue(root, "only root runs tasks as others");
+        List<ForeignMount> meanwhile = new ArrayList<>();
+        Disk mounting = new QuickDisk() {
+            @Override
+            public void write(Path file, byte[] content) throws IOException {
+                super.write(file, content);
+                if (content.length > 0) {
+                    meanwhile.add(ForeignMount.silent(place.local()));
+                }
+            }
+        };
+        try {
+            ActuationFailure failure = assertTimeoutPreemptively(
+                    Duration.ofMinutes(1),
+                    () -> assertThrows(ActuationFailure.class, () -> directories(mounting, new Mounts())
+                            .prepare(place, Isolation.NONE, installed("first", "one"), null)));
+            String words = String.valueOf(failure.getMessage());
+            assertTrue(words.contains("user 65534 has mounted a file system over it"), words);
+            assertTrue(words.contains("umount -l ")  && words.contains(place.local().toString()), words);
+        } finally {
+            meanwhile.forEach(ForeignMount::close);
+        }
     }
 
     @ParameterizedTest

@@ -108,6 +108,18 @@ public final class UserMounts {
         return found.build();
     }
 
+    /**
+     * Where they are mounted, at or below a directory.
+     *
+     * @param real with no links in it
+     */
+    public ImmutableList<Path> below(Path real) {
+        return mounts.stream()
+                .map(Mount::point)
+                .filter(point -> point.startsWith(real))
+                .collect(ImmutableList.toImmutableList());
+    }
+
     /** Also of copies of a log. */
     private static boolean isLog(Kind kind, Path state, Path point) {
         String errors = kind.errorLog();
