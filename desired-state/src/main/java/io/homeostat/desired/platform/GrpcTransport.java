@@ -5,6 +5,7 @@ import io.grpc.DecompressorRegistry;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.Status;
 import io.grpc.netty.NettyChannelBuilder;
+import io.homeostat.desired.platform.SocketFinder.Found;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelDuplexHandler;
@@ -22,9 +23,13 @@ import java.net.SocketAddress;
 import java.net.UnixDomainSocketAddress;
 import java.nio.channels.ClosedChannelException;
 import java.nio.file.Path;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import jdk.net.ExtendedSocketOptions;
 import jdk.net.UnixDomainPrincipal;
 import org.jspecify.annotations.Nullable;
@@ -44,10 +49,21 @@ public final class GrpcTransport implements AutoCloseable {
     private static final DecompressorRegistry NOTHING_PACKED =
             DecompressorRegistry.emptyInstance().with(Codec.Identity.NONE, false);
 
+    private final SocketFinder sockets;
     private final KeptMessages kept = new KeptMessages();
     private final FloodedPeers peers = new FloodedPeers();
     private @Nullable EventLoopGroup loop;
     private boolean closed;
+
+    /** For unix sockets that no other user has a say in. */
+    public GrpcTransport() {
+        this(SocketFinder.DIRECT);
+    }
+
+    /** @param sockets finds unix sockets */
+    public GrpcTransport(SocketFinder sockets) {
+        this.sockets = sockets;
+    }
 
     /** To a unix socket that this process or its configuration names, without TLS. */
     public ManagedChannelBuilder<?> unix(Path socket) {
@@ -61,7 +77,8 @@ public final class GrpcTransport implements AutoCloseable {
      */
     public ManagedChannelBuilder<?> unix(Path socket, ServerRule rule) {
         return configured(toUnixSocket(
-                socket, rule, Status.UNAVAILABLE, connection -> FloodGuard.plain(connection, kept, peers)));
+                () -> new Redirection(sockets, socket, rule, Status.UNAVAILABLE),
+                connection -> FloodGuard.plain(connection, kept, peers)));
     }
 
     /** To an address of this machine, without TLS. A port is anybody's for a moment: that somebody there has flooded is not remembered. */
@@ -108,9 +125,7 @@ public final class GrpcTransport implements AutoCloseable {
      */
     public static NettyChannelBuilder unixSocket(Path socket, ServerRule rule) {
         return toUnixSocket(
-                socket,
-                rule,
-                Status.PERMISSION_DENIED,
+                () -> new Redirection(SocketFinder.DIRECT, socket, rule, Status.PERMISSION_DENIED),
                 connection -> FloodGuard.plain(connection, new KeptMessages(), null));
     }
 
@@ -118,17 +133,15 @@ public final class GrpcTransport implements AutoCloseable {
      * gRPC makes a URI of the address and rejects paths with characters outside ASCII, so it gets a placeholder, which is replaced by the
      * real path when the connection is opened.
      *
-     * @param refusal of calls that the rule has an objection to
+     * @param redirection to the real path
      * @param prepare adds handlers to a connection that was not opened yet
      */
-    private static NettyChannelBuilder toUnixSocket(
-            Path socket, ServerRule rule, Status refusal, Consumer<Channel> prepare) {
-        UnixDomainSocketAddress address = UnixDomainSocketAddress.of(socket);
+    private static NettyChannelBuilder toUnixSocket(Supplier<Redirection> redirection, Consumer<Channel> prepare) {
         return NettyChannelBuilder.forAddress(ANY)
                 .channelFactory(
                         () -> {
                             NioDomainSocketChannel channel = new NioDomainSocketChannel();
-                            channel.pipeline().addLast(new Redirection(address, rule, refusal));
+                            channel.pipeline().addLast(redirection.get());
                             prepare.accept(channel);
                             return channel;
                         },
@@ -180,14 +193,17 @@ public final class GrpcTransport implements AutoCloseable {
         private static final ChannelOption<UnixDomainPrincipal> SERVER =
                 NioChannelOption.of(ExtendedSocketOptions.SO_PEERCRED);
 
-        private final UnixDomainSocketAddress address;
+        private final SocketFinder sockets;
+        private final Path socket;
         private final ServerRule rule;
         private final Status refusal;
         private boolean active;
         private boolean trusted;
 
-        Redirection(UnixDomainSocketAddress address, ServerRule rule, Status refusal) {
-            this.address = address;
+        /** @param refusal of calls that the rule has an objection to */
+        Redirection(SocketFinder sockets, Path socket, ServerRule rule, Status refusal) {
+            this.sockets = sockets;
+            this.socket = socket;
             this.rule = rule;
             this.refusal = refusal;
         }
@@ -195,9 +211,41 @@ public final class GrpcTransport implements AutoCloseable {
         @Override
         public void connect(
                 ChannelHandlerContext context, SocketAddress remote, SocketAddress local, ChannelPromise promise) {
+            CompletableFuture<Found> _ = sockets.find(socket, rule).whenComplete((found, problem) -> {
+                try {
+                    if (context.executor().inEventLoop()) {
+                        connect(context, local, promise, found, problem);
+                    } else {
+                        context.executor().execute(() -> connect(context, local, promise, found, problem));
+                    }
+                } catch (RejectedExecutionException e) {
+                    // The transport was closed meanwhile.
+                    release(found);
+                }
+            });
+        }
+
+        private static void release(@Nullable Found found) {
+            if (found != null) {
+                found.release().run();
+            }
+        }
+
+        private void connect(
+                ChannelHandlerContext context,
+                SocketAddress local,
+                ChannelPromise promise,
+                @Nullable Found found,
+                @Nullable Throwable notFound) {
+            if (found == null) {
+                ChannelFuture _ = context.close();
+                boolean _ = promise.tryFailure(Objects.requireNonNull(notFound));
+                return;
+            }
             ChannelPromise connected = context.newPromise();
             connected.addListener(done -> {
-                Throwable problem = done.isSuccess() ? problem(context.channel()) : done.cause();
+                found.release().run();
+                Throwable problem = done.isSuccess() ? problem(context.channel(), found.judge()) : done.cause();
                 if (problem != null) {
                     ChannelFuture _ = context.close();
                     boolean _ = promise.tryFailure(problem);
@@ -209,16 +257,16 @@ public final class GrpcTransport implements AutoCloseable {
                     context.fireChannelActive();
                 }
             });
-            Future<Void> _ = context.connect(address, local, connected);
+            Future<Void> _ = context.connect(UnixDomainSocketAddress.of(found.path()), local, connected);
         }
 
-        private @Nullable Throwable problem(Channel connection) {
+        private @Nullable Throwable problem(Channel connection, ServerRule.Judge judge) {
             try {
                 UnixDomainPrincipal server = connection.config().getOption(SERVER);
                 if (server == null) {
                     return new ClosedChannelException();
                 }
-                return rule.objection(server.user())
+                return judge.objection(server.user())
                         .map(refusal::withDescription)
                         .map(Status::asRuntimeException)
                         .orElse(null);

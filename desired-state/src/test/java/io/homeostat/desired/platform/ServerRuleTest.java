@@ -165,19 +165,19 @@ class ServerRuleTest {
         Path socket = root.resolve("socket");
         ServerRule rule = ServerRule.ofProgram(socket, theirs);
 
-        assertTrue(rule.objection(user(USER)).isEmpty());
-        assertTrue(rule.objection(user(ROOT)).orElse("").contains("answered by"));
+        assertTrue(rule.look().objection(user(USER)).isEmpty());
+        assertTrue(rule.look().objection(user(ROOT)).orElse("").contains("answered by"));
 
         give(theirs, ROOT);
-        assertTrue(rule.objection(user(ROOT)).isEmpty());
-        assertTrue(rule.objection(user(USER)).isEmpty(), "by root's program, which may have become another user");
+        assertTrue(rule.look().objection(user(ROOT)).isEmpty());
+        assertTrue(rule.look().objection(user(USER)).isEmpty(), "by root's program, which may have become another user");
 
         Files.delete(theirs);
-        assertTrue(rule.objection(user(ROOT)).isPresent());
+        assertTrue(rule.look().objection(user(ROOT)).isPresent());
     }
 
     private static void assertRule(String objection, Path socket, String server) throws IOException {
-        String said = ServerRule.ofPath(socket).objection(user(server)).orElse("");
+        String said = ServerRule.ofPath(socket).look().objection(user(server)).orElse("");
         assertEquals(objection.isEmpty(), said.isEmpty(), said);
         assertTrue(said.contains(objection), said);
     }

@@ -13,6 +13,7 @@ import io.homeostat.observe.goplugin.PluginConnection;
 import io.homeostat.observe.process.LaunchDirectory;
 import io.homeostat.observe.process.ProcFs;
 import io.homeostat.proto.goplugin.StdioData;
+import io.homeostat.observe.files.UserSockets;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -35,7 +36,7 @@ public final class DriverSessions implements AutoCloseable {
     private final ProcFs procFs;
     private final InstantSource clock;
     private final boolean adopts;
-    private final GrpcTransport transport = new GrpcTransport();
+    private final GrpcTransport transport = new GrpcTransport(UserSockets::find);
     private final Map<String, DriverSession> sessions = new ConcurrentHashMap<>();
     private final StatisticsCrashes crashes;
     private final Map<String, OfDriver> statistics = new ConcurrentHashMap<>();

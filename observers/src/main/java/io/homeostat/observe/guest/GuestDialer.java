@@ -5,6 +5,8 @@ import io.homeostat.desired.model.guest.GuestEndpoint.HybridVsock;
 import io.homeostat.desired.model.guest.GuestEndpoint.Unix;
 import io.homeostat.desired.model.guest.GuestEndpoint.Vsock;
 import io.homeostat.desired.platform.ServerRule;
+import io.homeostat.desired.platform.SocketFinder.Found;
+import io.homeostat.observe.files.UserSockets;
 import io.homeostat.observe.guest.UnreachableGuest.Reason;
 import io.homeostat.observe.health.CallFailure;
 import io.homeostat.observe.process.Libc;
@@ -19,6 +21,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -28,6 +31,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.regex.Pattern;
 import jdk.net.ExtendedSocketOptions;
@@ -99,9 +103,11 @@ public final class GuestDialer {
             close(channel);
             throw notTried(endpoint, "no more connections are made", e);
         }
+        Found found = null;
         try {
-            boolean _ = channel.connect(UnixDomainSocketAddress.of(socket));
-            requireTrusted(endpoint, socket, channel);
+            found = found(endpoint, socket, timeout);
+            boolean _ = channel.connect(UnixDomainSocketAddress.of(found.path()));
+            requireTrusted(endpoint, found.judge(), channel);
             if (port != -1) {
                 greet(endpoint, channel, port);
             }
@@ -117,12 +123,37 @@ public final class GuestDialer {
             throw expired.get() ? silent(endpoint, timeout) : refused(endpoint, socket, e);
         } finally {
             expiry.cancel(false);
+            if (found != null) {
+                found.release().run();
+            }
         }
     }
 
-    private static void requireTrusted(GuestEndpoint endpoint, Path socket, SocketChannel channel) throws IOException {
-        Optional<String> objection = ServerRule.ofPath(socket)
-                .objection(channel.getOption(ExtendedSocketOptions.SO_PEERCRED).user());
+    private static Found found(GuestEndpoint endpoint, Path socket, Duration timeout) throws IOException {
+        CompletableFuture<Found> finding = UserSockets.find(socket, ServerRule.ofPath(socket));
+        try {
+            return finding.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof IOException cause ? cause : new IOException(e.getCause());
+        } catch (TimeoutException e) {
+            giveUp(finding);
+            throw silent(endpoint, timeout);
+        } catch (InterruptedException e) {
+            giveUp(finding);
+            Thread.currentThread().interrupt();
+            throw notTried(endpoint, "interrupted", e);
+        }
+    }
+
+    private static void giveUp(CompletableFuture<Found> finding) {
+        if (!finding.cancel(false) && !finding.isCompletedExceptionally()) {
+            finding.join().release().run();
+        }
+    }
+
+    private static void requireTrusted(GuestEndpoint endpoint, ServerRule.Judge judge, SocketChannel channel)
+            throws IOException {
+        Optional<String> objection = judge.objection(channel.getOption(ExtendedSocketOptions.SO_PEERCRED).user());
         if (objection.isPresent()) {
             throw new UnreachableGuest(Reason.NOT_ALLOWED, endpoint + ": " + objection.get(), null);
         }
@@ -194,15 +225,15 @@ public final class GuestDialer {
         if (CallFailure.isLocalError(e)) {
             return notTried(endpoint, e.getMessage(), e);
         }
-        if (!Files.exists(socket)) {
+        if (e instanceof ConnectException) {
+            return new UnreachableGuest(
+                    Reason.REFUSED, endpoint + ": nobody listens at " + socket + "; start what should", e);
+        }
+        if (e instanceof NoSuchFileException || !Files.exists(socket)) {
             return new UnreachableGuest(
                     Reason.NO_SOCKET,
                     endpoint + ": there is no " + socket + "; start what makes it, or correct spec.endpoint",
                     e);
-        }
-        if (e instanceof ConnectException) {
-            return new UnreachableGuest(
-                    Reason.REFUSED, endpoint + ": nobody listens at " + socket + "; start what should", e);
         }
         return new UnreachableGuest(Reason.REFUSED, endpoint + ": " + e.getMessage(), e);
     }

@@ -23,6 +23,7 @@ import io.homeostat.proto.plugin.GuestAgentPluginGrpc.GuestAgentPluginBlockingSt
 import io.homeostat.proto.plugin.StartRequest;
 import io.homeostat.proto.plugin.Status;
 import io.homeostat.proto.plugin.StopRequest;
+import io.homeostat.observe.files.UserSockets;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.ConnectException;
@@ -58,7 +59,7 @@ public final class PluginChannel implements AutoCloseable {
                             GuestAgentPluginGrpc.getGetStatusMethod().getRequestMarshaller(), new StatusMarshaller())
                     .build();
 
-    private final GrpcTransport transport = new GrpcTransport();
+    private final GrpcTransport transport = new GrpcTransport(UserSockets::find);
     private final InstantSource clock;
     private final LongSupplier ticker;
     private final Map<Path, Kept> kept = new ConcurrentHashMap<>();

@@ -96,7 +96,7 @@ final class LocalTransport implements AutoCloseable {
     ManagedChannel channel(Path socket) {
         return GrpcTransport.unixSocket(
                         socket,
-                        server -> servers.test(server)
+                        () -> server -> servers.test(server)
                                 ? Optional.empty()
                                 : Optional.of(
                                         "the user " + server.getName() + ", who is neither root nor you, listens on "

@@ -1,0 +1,102 @@
+package io.homeostat.actuate;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.homeostat.desired.model.guest.GuestEndpoint.Unix;
+import io.homeostat.observe.guest.GuestDialer;
+import io.homeostat.observe.guest.UnreachableGuest;
+import io.homeostat.observe.health.Health;
+import io.homeostat.observe.health.Health.Verdict;
+import io.homeostat.observe.health.PluginChannel;
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Sockets that lead to a file system which never answers. */
+@Timeout(value = 2, unit = TimeUnit.MINUTES)
+class SilentSocketTest {
+    private static final Duration SHORT = Duration.ofMillis(300);
+    private static final Executor THREADS = command -> Thread.ofPlatform().daemon().start(command);
+
+    @TempDir
+    private Path temp;
+
+    private Path silent = Path.of("/");
+    private Path link = Path.of("/");
+
+    @BeforeEach
+    void make() throws IOException {
+        silent = Files.createDirectory(temp.resolve("silent"));
+        link = Files.createSymbolicLink(temp.resolve("plugin.sock"), silent.resolve("socket"));
+    }
+
+    @Test
+    void othersAreConnectedToMeanwhile() throws Exception {
+        Path socket = temp.resolve("other.sock");
+        try (ForeignMount mount = ForeignMount.silent(silent);
+                PluginChannel plugins = new PluginChannel(InstantSource.system());
+                ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+            server.bind(UnixDomainSocketAddress.of(socket));
+            CompletableFuture<Integer> first = CompletableFuture.supplyAsync(() -> firstByte(server), THREADS);
+
+            Health hanging = plugins.status(link, SHORT);
+            Health refused = plugins.status(socket, Duration.ofMinutes(1));
+
+            assertEquals(Verdict.HUNG, hanging.verdict(), hanging.toString());
+            assertEquals('P', first.get(), refused.toString());
+            mount.close();
+        }
+    }
+
+    private static int firstByte(ServerSocketChannel server) {
+        try (SocketChannel connection = server.accept()) {
+            ByteBuffer one = ByteBuffer.allocate(1);
+            return connection.read(one) == 1 ? one.get(0) : -1;
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
+    void aGuestThereDoesNotAnswer() throws Exception {
+        try (ForeignMount mount = ForeignMount.silent(silent);
+                ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor()) {
+            String words;
+            try {
+                words = "connected: " + new GuestDialer(timer).connect(new Unix(link.toString()), SHORT);
+            } catch (UnreachableGuest e) {
+                words = e.reason() + ": " + e.getMessage();
+            }
+            assertTrue(words.startsWith("NO_ANSWER"), words);
+            mount.close();
+        }
+    }
+
+    @Test
+    void aSocketOnAFileSystemOfAUserIsNotConnectedTo() throws Exception {
+        try (ForeignMount _ = ForeignMount.at(silent);
+                PluginChannel plugins = new PluginChannel(InstantSource.system())) {
+            Health health = plugins.status(link, Duration.ofMinutes(1));
+
+            assertEquals(Verdict.UNKNOWN, health.verdict(), health.toString());
+            assertTrue(health.problem().contains("permission denied"), health.toString());
+        }
+    }
+}
