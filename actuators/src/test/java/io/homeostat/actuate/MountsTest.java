@@ -24,12 +24,13 @@ class MountsTest {
         Path table = temp.resolve("mountinfo");
         Files.writeString(
                 table,
-                "1 1 254:0 / / rw - ext4 /dev/vda rw\n2 1 0:50 / " + top + " rw - fuse evil rw,user_id=1001\n3 2 0:51 / "
-                        + below + " rw - fuse evil rw,user_id=1001\n");
+                "1 1 254:0 / / rw - ext4 /dev/vda rw\n2 1 0:50 / " + top
+                        + " rw - fuse evil rw,user_id=1001\n3 2 0:51 / " + below + " rw - fuse evil rw,user_id=1001\n");
         List<String> detached = new ArrayList<>();
         Mounts mounts = new Mounts(table, new Detaching(detached));
 
-        assertThrows(FileSystemException.class, () -> mounts.clear(temp.toRealPath().resolve("tree")));
+        assertThrows(
+                FileSystemException.class, () -> mounts.clear(temp.toRealPath().resolve("tree")));
 
         assertEquals(List.of("top", "below"), detached.subList(0, 2));
     }

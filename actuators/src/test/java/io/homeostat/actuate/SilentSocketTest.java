@@ -33,7 +33,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
 class SilentSocketTest {
     private static final Duration SHORT = Duration.ofMillis(300);
-    private static final Executor THREADS = command -> Thread.ofPlatform().daemon().start(command);
+    private static final Executor THREADS =
+            command -> Thread.ofPlatform().daemon().start(command);
 
     @TempDir
     private Path temp;

@@ -12,25 +12,25 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.Disk;
 import io.homeostat.actuate.FailingDisk;
+import io.homeostat.actuate.ForeignMount;
 import io.homeostat.actuate.HostileTree;
 import io.homeostat.actuate.LocalDisk;
 import io.homeostat.actuate.Mounts;
 import io.homeostat.actuate.QuickDisk;
 import io.homeostat.actuate.task.TaskDirectories.Contents;
 import io.homeostat.observe.process.Account;
+import io.homeostat.observe.process.UserMounts;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.stream.Stream;
-import io.homeostat.actuate.ForeignMount;
-import io.homeostat.observe.process.UserMounts;
-import java.time.Duration;
-import java.util.ArrayList;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -309,11 +309,14 @@ class TaskDirectoriesTest {
         try {
             ActuationFailure failure = assertTimeoutPreemptively(
                     Duration.ofMinutes(1),
-                    () -> assertThrows(ActuationFailure.class, () -> directories(mounting, new Mounts())
-                            .prepare(place, Isolation.NONE, installed("first", "one"), null)));
+                    () -> assertThrows(
+                            ActuationFailure.class,
+                            () -> directories(mounting, new Mounts())
+                                    .prepare(place, Isolation.NONE, installed("first", "one"), null)));
             String words = String.valueOf(failure.getMessage());
             assertTrue(words.contains("user 65534 has mounted a file system over it"), words);
-            assertTrue(words.contains("umount -l ")  && words.contains(place.local().toString()), words);
+            assertTrue(
+                    words.contains("umount -l ") && words.contains(place.local().toString()), words);
         } finally {
             meanwhile.forEach(ForeignMount::close);
         }

@@ -170,7 +170,8 @@ class ServerRuleTest {
 
         give(theirs, ROOT);
         assertTrue(rule.look().objection(user(ROOT)).isEmpty());
-        assertTrue(rule.look().objection(user(USER)).isEmpty(), "by root's program, which may have become another user");
+        assertTrue(
+                rule.look().objection(user(USER)).isEmpty(), "by root's program, which may have become another user");
 
         Files.delete(theirs);
         assertTrue(rule.look().objection(user(ROOT)).isPresent());

@@ -37,7 +37,7 @@ public final class UserSockets {
         try {
             Found _ = UserRights.ofThisMachine().with(null, socket.toString(), () -> {
                 PinnedFile pinned = PinnedFile.following(socket);
-                Found found = found(socket, pinned, rule);
+                Found found = found(pinned, rule);
                 if (!result.complete(found)) {
                     // It took too long, and nobody waits for it any more.
                     pinned.close();
@@ -53,7 +53,7 @@ public final class UserSockets {
         }
     }
 
-    private static Found found(Path socket, PinnedFile pinned, ServerRule rule) throws IOException {
+    private static Found found(PinnedFile pinned, ServerRule rule) throws IOException {
         try {
             UserMounts.now().check(pinned);
             return new Found(pinned.path(), rule.look(), pinned::close);

@@ -153,7 +153,8 @@ public final class GuestDialer {
 
     private static void requireTrusted(GuestEndpoint endpoint, ServerRule.Judge judge, SocketChannel channel)
             throws IOException {
-        Optional<String> objection = judge.objection(channel.getOption(ExtendedSocketOptions.SO_PEERCRED).user());
+        Optional<String> objection = judge.objection(
+                channel.getOption(ExtendedSocketOptions.SO_PEERCRED).user());
         if (objection.isPresent()) {
             throw new UnreachableGuest(Reason.NOT_ALLOWED, endpoint + ": " + objection.get(), null);
         }

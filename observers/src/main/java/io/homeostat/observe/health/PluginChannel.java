@@ -15,6 +15,7 @@ import io.homeostat.desired.platform.GrpcTransport;
 import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.Observation;
+import io.homeostat.observe.files.UserSockets;
 import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.proto.plugin.ApplyRequest;
 import io.homeostat.proto.plugin.GetStatusRequest;
@@ -23,7 +24,6 @@ import io.homeostat.proto.plugin.GuestAgentPluginGrpc.GuestAgentPluginBlockingSt
 import io.homeostat.proto.plugin.StartRequest;
 import io.homeostat.proto.plugin.Status;
 import io.homeostat.proto.plugin.StopRequest;
-import io.homeostat.observe.files.UserSockets;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.ConnectException;
