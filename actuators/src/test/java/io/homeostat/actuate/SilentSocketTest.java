@@ -2,6 +2,7 @@ package io.homeostat.actuate;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.homeostat.desired.model.guest.GuestEndpoint.Unix;
 import io.homeostat.observe.guest.GuestDialer;
@@ -9,6 +10,7 @@ import io.homeostat.observe.guest.UnreachableGuest;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.observe.health.PluginChannel;
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
@@ -33,6 +35,34 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
 class SilentSocketTest {
     private static final Duration SHORT = Duration.ofMillis(300);
+
+    /** Passes a TCP connection whose other end does not read, and which takes an hour to close. */
+    private static final String PASSING = """
+            import socket, struct, sys
+            listening = socket.socket()
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            listening.bind(('127.0.0.1', 0))
+            listening.listen()
+            full = socket.socket()
+            full.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 3600))
+            full.connect(listening.getsockname())
+            full.setblocking(False)
+            try:
+                while True:
+                    full.send(b'x' * 65536)
+            except BlockingIOError:
+                pass
+            server = socket.socket(socket.AF_UNIX)
+            server.bind(sys.argv[1])
+            server.listen()
+            print('ready', flush=True)
+            peer, _ = server.accept()
+            socket.send_fds(peer, [bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])], [full.fileno()])
+            full.close()
+            while True:
+                peer.recv(1)
+            """;
+
     private static final Executor THREADS =
             command -> Thread.ofPlatform().daemon().start(command);
 
@@ -72,6 +102,35 @@ class SilentSocketTest {
             return connection.read(one) == 1 ? one.get(0) : -1;
         } catch (IOException e) {
             throw new IllegalStateException(e);
+        }
+    }
+
+    /** The kernel closes them in the thread that reads, and for these connections it would wait for hours. */
+    @Test
+    void whoPassesDescriptorsHoldsUpNobody() throws Exception {
+        Path socket = temp.resolve("evil.sock");
+        Path other = temp.resolve("other.sock");
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin/python3")), "python3 passes descriptors here");
+        Process evil = new ProcessBuilder("/usr/bin/python3", "-c", PASSING, socket.toString())
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        try (PluginChannel plugins = new PluginChannel(InstantSource.system());
+                ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX);
+                BufferedReader said = evil.inputReader()) {
+            assertEquals("ready", said.readLine());
+            server.bind(UnixDomainSocketAddress.of(other));
+            CompletableFuture<Integer> first = CompletableFuture.supplyAsync(() -> firstByte(server), THREADS);
+
+            Health passing = plugins.status(socket, Duration.ofMinutes(1));
+            Health after = plugins.status(other, Duration.ofMinutes(1));
+
+            assertEquals(Verdict.UNHEALTHY, passing.verdict(), passing.toString());
+            assertTrue(passing.problem().contains("it sent descriptors"), passing.toString());
+            assertEquals('P', first.get(), after.toString());
+            Health again = plugins.status(socket, Duration.ofMinutes(1));
+            assertTrue(again.problem().contains("not connected to again yet"), again.toString());
+        } finally {
+            evil.destroyForcibly().waitFor();
         }
     }
 

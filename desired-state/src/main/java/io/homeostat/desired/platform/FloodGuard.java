@@ -154,6 +154,15 @@ public final class FloodGuard extends ChannelDuplexHandler {
         }
     }
 
+    @Override
+    public void userEventTriggered(ChannelHandlerContext context, Object event) {
+        if (event == KernelWaits.NOTICE) {
+            close(context, "it sent descriptors that take long to close (SCM_RIGHTS)");
+        } else {
+            context.fireUserEventTriggered(event);
+        }
+    }
+
     private static StatusRuntimeException unavailable(String why) {
         // With a cause, as all that fails here; what the peer says of itself has none.
         return Status.UNAVAILABLE

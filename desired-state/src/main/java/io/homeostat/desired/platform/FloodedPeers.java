@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.net.SocketAddress;
 import java.net.UnixDomainSocketAddress;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
@@ -28,14 +27,16 @@ final class FloodedPeers {
     }
 
     /** A socket's file, which tells the socket from a later one of its name. */
-    private record SocketFile(Path path, @Nullable Object key, FileTime bound) {}
+    private record SocketFile(Object key, FileTime bound) {}
 
     /** The peer that listens at an address now. */
     Peer at(SocketAddress address) {
         if (address instanceof UnixDomainSocketAddress unix) {
             try {
                 BasicFileAttributes file = Files.readAttributes(unix.getPath(), BasicFileAttributes.class);
-                return new Peer(new SocketFile(unix.getPath(), file.fileKey(), file.lastModifiedTime()));
+                // By whichever path it is reached.
+                Object key = file.fileKey() == null ? unix.getPath() : file.fileKey();
+                return new Peer(new SocketFile(key, file.lastModifiedTime()));
             } catch (IOException e) {
                 // The connection will fail, too.
                 return new Peer(address);

@@ -50,6 +50,7 @@ public final class GrpcTransport implements AutoCloseable {
             DecompressorRegistry.emptyInstance().with(Codec.Identity.NONE, false);
 
     private final SocketFinder sockets;
+    private final @Nullable KernelWaits waits;
     private final KeptMessages kept = new KeptMessages();
     private final FloodedPeers peers = new FloodedPeers();
     private @Nullable EventLoopGroup loop;
@@ -57,12 +58,19 @@ public final class GrpcTransport implements AutoCloseable {
 
     /** For unix sockets that no other user has a say in. */
     public GrpcTransport() {
-        this(SocketFinder.DIRECT);
+        this.sockets = SocketFinder.DIRECT;
+        this.waits = null;
     }
 
-    /** @param sockets finds unix sockets */
-    public GrpcTransport(SocketFinder sockets) {
+    /**
+     * For unix sockets of other users.
+     *
+     * @param sockets finds them
+     * @param wakers called by the thread of all connections; returns what interrupts a system call of that
+     */
+    public GrpcTransport(SocketFinder sockets, Supplier<Runnable> wakers) {
         this.sockets = sockets;
+        this.waits = new KernelWaits(wakers);
     }
 
     /** To a unix socket that this process or its configuration names, without TLS. */
@@ -78,7 +86,14 @@ public final class GrpcTransport implements AutoCloseable {
     public ManagedChannelBuilder<?> unix(Path socket, ServerRule rule) {
         return configured(toUnixSocket(
                 () -> new Redirection(sockets, socket, rule, Status.UNAVAILABLE),
-                connection -> FloodGuard.plain(connection, kept, peers)));
+                this::guard));
+    }
+
+    private void guard(Channel connection) {
+        Channel guarded = FloodGuard.plain(connection, kept, peers);
+        if (waits != null) {
+            waits.watch(guarded);
+        }
     }
 
     /** To an address of this machine, without TLS. A port is anybody's for a moment: that somebody there has flooded is not remembered. */

@@ -9,6 +9,7 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.driver.StatisticsCrashes.OfDriver;
 import io.homeostat.observe.driver.TaskEventReader.Taken;
 import io.homeostat.observe.files.UserSockets;
+import io.homeostat.observe.process.ThreadWaker;
 import io.homeostat.observe.goplugin.Handshake;
 import io.homeostat.observe.goplugin.PluginConnection;
 import io.homeostat.observe.process.LaunchDirectory;
@@ -36,7 +37,7 @@ public final class DriverSessions implements AutoCloseable {
     private final ProcFs procFs;
     private final InstantSource clock;
     private final boolean adopts;
-    private final GrpcTransport transport = new GrpcTransport(UserSockets::find);
+    private final GrpcTransport transport = new GrpcTransport(UserSockets::find, ThreadWaker::ofThisThread);
     private final Map<String, DriverSession> sessions = new ConcurrentHashMap<>();
     private final StatisticsCrashes crashes;
     private final Map<String, OfDriver> statistics = new ConcurrentHashMap<>();

@@ -16,6 +16,7 @@ import io.homeostat.desired.platform.TrustedPath;
 import io.homeostat.desired.state.history.FailureCause;
 import io.homeostat.observe.Observation;
 import io.homeostat.observe.files.UserSockets;
+import io.homeostat.observe.process.ThreadWaker;
 import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.proto.plugin.ApplyRequest;
 import io.homeostat.proto.plugin.GetStatusRequest;
@@ -59,7 +60,7 @@ public final class PluginChannel implements AutoCloseable {
                             GuestAgentPluginGrpc.getGetStatusMethod().getRequestMarshaller(), new StatusMarshaller())
                     .build();
 
-    private final GrpcTransport transport = new GrpcTransport(UserSockets::find);
+    private final GrpcTransport transport = new GrpcTransport(UserSockets::find, ThreadWaker::ofThisThread);
     private final InstantSource clock;
     private final LongSupplier ticker;
     private final Map<Path, Kept> kept = new ConcurrentHashMap<>();

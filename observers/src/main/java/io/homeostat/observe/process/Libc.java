@@ -91,6 +91,18 @@ public final class Libc {
                 Processes.SYSCALL.invokeExact(errno, PIDFD_SEND_SIGNAL, (long) descriptor, (long) signal, 0L, 0L));
     }
 
+    /** The calling thread, gettid(2). */
+    static int gettid() {
+        return (int) result(errno -> (long) Processes.SYSCALL.invokeExact(errno, Threads.GETTID, 0L, 0L, 0L, 0L));
+    }
+
+    /** Sends a signal to one thread of this process, tgkill(2). */
+    static int signalThread(int thread, int signal) {
+        long pid = ProcessHandle.current().pid();
+        return (int) result(errno -> (long)
+                Processes.SYSCALL.invokeExact(errno, Threads.TGKILL, pid, (long) thread, (long) signal, 0L));
+    }
+
     /** Restores the default action of a signal, signal(2). A process that inherited it as ignored can handle it from then on. */
     public static int restoreDefaultAction(int signal) {
         return (int) result(errno -> (long) SignalActions.SIGNAL.invokeExact(errno, signal, SignalActions.SIG_DFL));
@@ -496,6 +508,22 @@ public final class Libc {
 
     // These are linked when the first of a group is used: to link one takes milliseconds, and not every process needs
     // all.
+
+    private static final class Threads {
+        static final long GETTID = switch (System.getProperty("os.arch", "")) {
+            case "amd64" -> 186;
+            case "ppc64le" -> 207;
+            case "s390x" -> 236;
+            default -> 178;
+        };
+
+        static final long TGKILL = switch (System.getProperty("os.arch", "")) {
+            case "amd64" -> 234;
+            case "ppc64le" -> 250;
+            case "s390x" -> 241;
+            default -> 131;
+        };
+    }
 
     private static final class Rights {
         static final MethodHandle SETFSUID = function("setfsuid", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
