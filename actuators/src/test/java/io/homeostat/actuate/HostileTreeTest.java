@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -61,6 +62,17 @@ class HostileTreeTest {
     }
 
     /** To open it for a list would wait for somebody who writes. */
+    /** Latin-1, as old archives have it. */
+    @Test
+    void whatHasANameThatIsNoTextIsDeletedLikeAllElse() throws Exception {
+        Path strange = Files.createDirectory(Path.of(URI.create(directory.toUri() + "dir%E9")));
+        Files.createFile(Path.of(URI.create(strange.toUri() + "a%20+%FF")));
+
+        HostileTree.delete(tree);
+
+        assertFalse(Files.exists(tree));
+    }
+
     @Test
     void aPipeThatTakesTheNameOfADirectoryIsNotWaitedFor() throws Exception {
         Path pipe = temp.resolve("pipe");

@@ -81,7 +81,7 @@ class SilentSocketTest {
     @Test
     void othersAreConnectedToMeanwhile() throws Exception {
         Path socket = temp.resolve("other.sock");
-        try (ForeignMount mount = ForeignMount.silent(silent);
+        try (ForeignMount _ = ForeignMount.silent(silent);
                 PluginChannel plugins = new PluginChannel(InstantSource.system());
                 ServerSocketChannel server = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
             server.bind(UnixDomainSocketAddress.of(socket));
@@ -92,7 +92,6 @@ class SilentSocketTest {
 
             assertEquals(Verdict.HUNG, hanging.verdict(), hanging.toString());
             assertEquals('P', first.get(), refused.toString());
-            mount.close();
         }
     }
 
@@ -136,7 +135,7 @@ class SilentSocketTest {
 
     @Test
     void aGuestThereDoesNotAnswer() throws Exception {
-        try (ForeignMount mount = ForeignMount.silent(silent);
+        try (ForeignMount _ = ForeignMount.silent(silent);
                 ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor()) {
             String words;
             try {
@@ -145,7 +144,6 @@ class SilentSocketTest {
                 words = e.reason() + ": " + e.getMessage();
             }
             assertTrue(words.startsWith("NO_ANSWER"), words);
-            mount.close();
         }
     }
 

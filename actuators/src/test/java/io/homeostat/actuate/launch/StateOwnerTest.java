@@ -15,6 +15,7 @@ import io.homeostat.observe.process.PinnedFile;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.FileSystemException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -109,6 +110,20 @@ class StateOwnerTest {
         assertEquals(Optional.empty(), owner().own(state, note));
 
         assertGiven();
+    }
+
+    /** Latin-1, as old archives have it. */
+    @Test
+    void soIsWhatHasANameThatIsNoText() throws Exception {
+        Path strange = Files.createDirectory(Path.of(URI.create(inner.toUri() + "dir%E9")));
+        Path below = Files.createFile(Path.of(URI.create(strange.toUri() + "caf%E9")));
+        for (Path each : List.of(strange, below)) {
+            Files.setAttribute(each, "unix:uid", FORMER);
+        }
+
+        assertEquals(Optional.empty(), owner().own(state, note));
+
+        assertEquals(List.of(USER, USER), List.of(uid(strange), uid(below)));
     }
 
     @Test

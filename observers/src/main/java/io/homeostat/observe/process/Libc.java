@@ -14,6 +14,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 
 /**
  * System calls that Java has no class for. Each returns the kernel's result; a negative one is a negated error number. A waiting call
@@ -326,16 +327,28 @@ public final class Libc {
 
     /** A descriptor by open(2); {@code mode} is of a file that is created. */
     static int open(String path, int flags, int mode) {
+        return open(path.getBytes(StandardCharsets.UTF_8), flags, mode);
+    }
+
+    /** As {@link #open(String, int, int)}, of a path in the kernel's bytes. */
+    static int open(byte[] path, int flags, int mode) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment name = arena.allocateFrom(path);
+            MemorySegment name = name(arena, path);
             return (int) result(errno -> (int) OPEN.invokeExact(errno, name, flags, mode));
         }
     }
 
-    /** Opens a file as {@link #open(String, int, int)} does, but fails with ELOOP where a link of /proc leads that names no file, openat2(2); with ENOSYS before Linux 5.6. */
-    static int openWithoutMagicLinks(String path, int flags) {
+    /** Ends it with a zero, which is there already. */
+    private static MemorySegment name(Arena arena, byte[] path) {
+        MemorySegment name = arena.allocate(path.length + 1L);
+        MemorySegment.copy(path, 0, name, JAVA_BYTE, 0, path.length);
+        return name;
+    }
+
+    /** Opens a file as {@link #open(byte[], int, int)} does, but fails with ELOOP where a link of /proc leads that names no file, openat2(2); with ENOSYS before Linux 5.6. */
+    static int openWithoutMagicLinks(byte[] path, int flags) {
         try (Arena arena = Arena.ofConfined()) {
-            MemorySegment name = arena.allocateFrom(path);
+            MemorySegment name = name(arena, path);
             MemorySegment how = arena.allocateFrom(JAVA_LONG, flags, 0, NO_MAGIC_LINKS);
             return (int) result(errno -> (long)
                     Processes.SYSCALL.invokeExact(errno, OPENAT2, HERE, name.address(), how.address(), how.byteSize()));

@@ -1,6 +1,10 @@
 package io.homeostat.observe.process;
 
 import com.google.common.collect.ImmutableSet;
+import com.google.common.base.CharMatcher;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.file.AccessDeniedException;
@@ -27,6 +31,8 @@ public final class PinnedFile implements AutoCloseable {
     private static final int O_EXCL = 0200;
     private static final int O_NONBLOCK = 04000;
     private static final int O_CLOEXEC = 02000000;
+    private static final Path NO_DIRECTORY = Path.of("/dev/null");
+
     private static final int O_PATH = 010000000;
     private static final boolean IS_ARM = System.getProperty("os.arch", "").equals("aarch64");
     private static final int O_NOFOLLOW = IS_ARM ? 0100000 : 0400000;
@@ -95,7 +101,7 @@ public final class PinnedFile implements AutoCloseable {
     }
 
     private static boolean has(Path file, int flags) throws IOException {
-        int opened = Libc.open(file.toString(), O_PATH | O_NOFOLLOW | O_CLOEXEC | flags, OWNERS_ALONE);
+        int opened = Libc.open(bytes(file), O_PATH | O_NOFOLLOW | O_CLOEXEC | flags, OWNERS_ALONE);
         if (opened == -ENOENT || (opened == -ENOTDIR && flags == O_DIRECTORY)) {
             return false;
         }
@@ -111,7 +117,7 @@ public final class PinnedFile implements AutoCloseable {
      * @throws NoSuchFileException when nothing has this name, or a link leads nowhere
      */
     public static PinnedFile following(Path file) throws IOException {
-        int opened = Libc.openWithoutMagicLinks(file.toString(), O_PATH | O_CLOEXEC);
+        int opened = Libc.openWithoutMagicLinks(bytes(file), O_PATH | O_CLOEXEC);
         // A kernel before Linux 5.6, or a container runtime that does not know the call and forbids it.
         if (opened == -Libc.ENOSYS || opened == -Libc.EPERM) {
             return reachable(file);
@@ -252,7 +258,21 @@ public final class PinnedFile implements AutoCloseable {
     }
 
     private static int open(Path file, String name, int flags) throws IOException {
-        return checked(Libc.open(file.toString(), flags, OWNERS_ALONE), name);
+        return checked(Libc.open(bytes(file), flags, OWNERS_ALONE), name);
+    }
+
+    /** The kernel's name of a file. Java shows bytes that are no character in its encoding as others, and would not find them. */
+    private static byte[] bytes(Path file) {
+        String name = file.toString();
+        if (CharMatcher.ascii().matchesAllOf(name)) {
+            return name.getBytes(StandardCharsets.US_ASCII);
+        }
+        // A URI has the bytes. Java looks whether a directory has that path: below what is none, nobody is asked.
+        Path relative = file.getRoot() == null ? file : file.getRoot().relativize(file);
+        String uri = NO_DIRECTORY.resolve(relative).toUri().getRawPath().substring(NO_DIRECTORY.toString().length());
+        byte[] path = URLDecoder.decode(uri.replace("+", "%2B"), StandardCharsets.ISO_8859_1)
+                .getBytes(StandardCharsets.ISO_8859_1);
+        return file.isAbsolute() ? path : Arrays.copyOfRange(path, 1, path.length);
     }
 
     private static int checked(int opened, String name) throws IOException {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -134,7 +135,7 @@ class PinnedFileTest {
                 "/dev/stdin"
             })
     void linksOfProcAreRefusedWhereverTheyLead(Path path) throws Exception {
-        assumeTrue(Libc.openWithoutMagicLinks("/nowhere", 0) == -2, "this kernel has no openat2");
+        assumeTrue(Libc.openWithoutMagicLinks("/nowhere".getBytes(StandardCharsets.US_ASCII), 0) == -2, "this kernel has no openat2");
         Path link = Files.createSymbolicLink(temp.resolve("link"), path);
 
         for (Path way : List.of(path, link)) {
