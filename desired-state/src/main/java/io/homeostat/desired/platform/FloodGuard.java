@@ -156,7 +156,7 @@ public final class FloodGuard extends ChannelDuplexHandler {
 
     @Override
     public void userEventTriggered(ChannelHandlerContext context, Object event) {
-        if (event == KernelWaits.NOTICE) {
+        if (event instanceof KernelWaits.Notice) {
             close(context, "it sent descriptors that take long to close (SCM_RIGHTS)");
         } else {
             context.fireUserEventTriggered(event);

@@ -84,9 +84,7 @@ public final class GrpcTransport implements AutoCloseable {
      * @param rule whose servers are told anything; calls to others fail with UNAVAILABLE
      */
     public ManagedChannelBuilder<?> unix(Path socket, ServerRule rule) {
-        return configured(toUnixSocket(
-                () -> new Redirection(sockets, socket, rule, Status.UNAVAILABLE),
-                this::guard));
+        return configured(toUnixSocket(() -> new Redirection(sockets, socket, rule, Status.UNAVAILABLE), this::guard));
     }
 
     private void guard(Channel connection) {

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class KernelWaits {
     /** What is told to the handlers of a connection that has kept the thread waiting. */
-    static final Object NOTICE = new Object();
+    record Notice() {}
 
     /** So long a call is waited for at least, and twice as long at most: one that was only held up with the whole machine is over by then. */
     private static final long PATIENCE = 500;
@@ -112,7 +112,9 @@ final class KernelWaits {
                 public void lastBytesRead(int bytes) {
                     if (end()) {
                         // Not within the read that is under way.
-                        connection.eventLoop().execute(() -> connection.pipeline().fireUserEventTriggered(NOTICE));
+                        connection
+                                .eventLoop()
+                                .execute(() -> connection.pipeline().fireUserEventTriggered(new Notice()));
                     }
                     super.lastBytesRead(bytes);
                 }
@@ -137,7 +139,7 @@ final class KernelWaits {
 
         private void over(ChannelHandlerContext context) {
             if (end()) {
-                context.fireUserEventTriggered(NOTICE);
+                context.fireUserEventTriggered(new Notice());
             }
         }
     }

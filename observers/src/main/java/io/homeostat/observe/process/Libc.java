@@ -100,8 +100,8 @@ public final class Libc {
     /** Sends a signal to one thread of this process, tgkill(2). */
     static int signalThread(int thread, int signal) {
         long pid = ProcessHandle.current().pid();
-        return (int) result(errno -> (long)
-                Processes.SYSCALL.invokeExact(errno, Threads.TGKILL, pid, (long) thread, (long) signal, 0L));
+        return (int) result(errno ->
+                (long) Processes.SYSCALL.invokeExact(errno, Threads.TGKILL, pid, (long) thread, (long) signal, 0L));
     }
 
     /** Restores the default action of a signal, signal(2). A process that inherited it as ignored can handle it from then on. */

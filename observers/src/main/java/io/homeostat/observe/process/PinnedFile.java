@@ -1,12 +1,11 @@
 package io.homeostat.observe.process;
 
-import com.google.common.collect.ImmutableSet;
 import com.google.common.base.CharMatcher;
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
+import com.google.common.collect.ImmutableSet;
 import java.io.IOException;
+import java.net.URLDecoder;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
@@ -16,6 +15,7 @@ import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Objects;
 
@@ -269,7 +269,11 @@ public final class PinnedFile implements AutoCloseable {
         }
         // A URI has the bytes. Java looks whether a directory has that path: below what is none, nobody is asked.
         Path relative = file.getRoot() == null ? file : file.getRoot().relativize(file);
-        String uri = NO_DIRECTORY.resolve(relative).toUri().getRawPath().substring(NO_DIRECTORY.toString().length());
+        String uri = NO_DIRECTORY
+                .resolve(relative)
+                .toUri()
+                .getRawPath()
+                .substring(NO_DIRECTORY.toString().length());
         byte[] path = URLDecoder.decode(uri.replace("+", "%2B"), StandardCharsets.ISO_8859_1)
                 .getBytes(StandardCharsets.ISO_8859_1);
         return file.isAbsolute() ? path : Arrays.copyOfRange(path, 1, path.length);

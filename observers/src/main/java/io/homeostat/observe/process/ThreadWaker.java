@@ -26,7 +26,9 @@ public final class ThreadWaker {
         return () -> {
             // Whoever does not handle it is ended by it.
             int result = isHandled() ? Libc.signalThread(thread, SIGNAL) : -Libc.EPERM;
-            LOG.warn("a thread waits for a connection in the kernel; {}", result == 0 ? "it is woken" : Libc.words(-result));
+            LOG.warn(
+                    "a thread waits for a connection in the kernel; {}",
+                    result == 0 ? "it is woken" : Libc.words(-result));
         };
     }
 

@@ -135,7 +135,9 @@ class PinnedFileTest {
                 "/dev/stdin"
             })
     void linksOfProcAreRefusedWhereverTheyLead(Path path) throws Exception {
-        assumeTrue(Libc.openWithoutMagicLinks("/nowhere".getBytes(StandardCharsets.US_ASCII), 0) == -2, "this kernel has no openat2");
+        assumeTrue(
+                Libc.openWithoutMagicLinks("/nowhere".getBytes(StandardCharsets.US_ASCII), 0) == -2,
+                "this kernel has no openat2");
         Path link = Files.createSymbolicLink(temp.resolve("link"), path);
 
         for (Path way : List.of(path, link)) {
