@@ -256,6 +256,11 @@ final class GuestServerTest extends KataAgentContract {
             assertEquals("some words\nguest-one\n", calls.output("app", "talks", false));
             assertEquals("oops\n", calls.output("app", "talks", true));
             assertEquals(7, calls.await("app", "talks"));
+            exec(calls, "background", "sleep 1000 & echo left; exit 3");
+            assertEquals("left\n", calls.output("app", "background", false));
+            assertEquals(3, calls.await("app", "background"));
+            exec(calls, "sleeps", "exec pkill -xf 'sleep 1000'");
+            assertEquals(0, calls.await("app", "sleeps"), "it went on");
 
             Refusal missing = calls.refused(stub -> stub.execProcess(command(calls, "none", "true")
                     .setProcess(command(calls, "none", "true").getProcess().toBuilder()

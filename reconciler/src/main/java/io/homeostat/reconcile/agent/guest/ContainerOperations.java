@@ -176,14 +176,17 @@ final class ContainerOperations {
         }
         container.exec(exec, () -> {
             Path directory = Files.createTempDirectory(container.directory(), "exec");
+            // The runtime syncs each line of its log, which takes a disk long.
+            Path log = Files.createTempFile(agent.layout().runDir(), "exec", ".log");
             try {
                 Path process = directory.resolve("process.json");
                 Path pid = directory.resolve("pid");
-                Path log = directory.resolve("log");
                 Files.writeString(process, OciJson.process(request.getProcess()).toString());
                 return HostedExec.begin(
                         system,
+                        // Only with this does the runtime log how the command's process has ended.
                         runtime.command(List.of(
+                                "--debug",
                                 "--log",
                                 log.toString(),
                                 "exec",
@@ -198,6 +201,7 @@ final class ContainerOperations {
             } finally {
                 // What is in it may be secret, and is needed no more.
                 disk.deleteTree(directory);
+                Files.delete(log);
             }
         });
     }

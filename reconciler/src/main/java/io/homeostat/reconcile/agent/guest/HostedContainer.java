@@ -7,9 +7,11 @@ import io.homeostat.reconcile.agent.frontend.WorkloadLook;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
@@ -27,6 +29,9 @@ final class HostedContainer {
     /** Commands that have ended and are remembered. */
     private static final int MOST_ENDED = 20;
 
+    /** Commands that have not ended. Each has a process of the runtime, which no limit of the container counts. */
+    private static final int MOST_RUNNING = 32;
+
     private final String id;
     private final Path directory;
     private final CreateContainerRequest request;
@@ -36,6 +41,7 @@ final class HostedContainer {
     private final ReentrantLock turn = new ReentrantLock(true);
     private final CompletableFuture<Integer> end = new CompletableFuture<>();
     private final Map<String, HostedExec> execs = new LinkedHashMap<>();
+    private final Set<String> beginning = new HashSet<>();
     private final AtomicBoolean ending = new AtomicBoolean();
     private final AtomicBoolean removedLater = new AtomicBoolean();
     private final AtomicLong outOfMemory = new AtomicLong();
@@ -197,22 +203,31 @@ final class HostedContainer {
         HostedExec begin() throws IOException, InterruptedException;
     }
 
-    /** @throws io.grpc.StatusRuntimeException also when there is one with that id */
-    void exec(String exec, Beginning beginning) throws IOException, InterruptedException {
+    /** @throws io.grpc.StatusRuntimeException also when there is one with that id, or too many that have not ended */
+    void exec(String exec, Beginning begin) throws IOException, InterruptedException {
         synchronized (execs) {
-            if (execs.containsKey(exec)) {
+            if (execs.containsKey(exec) || beginning.contains(exec)) {
                 throw Refusals.internal("there is a command '" + exec + "' in it already");
             }
             forgetOldest();
+            long running =
+                    execs.values().stream().filter(one -> !one.hasEnded()).count();
+            if (running + beginning.size() >= MOST_RUNNING) {
+                throw Refusals.internal(MOST_RUNNING + " commands in container " + id
+                        + " have not ended, and more are not started; end one of them first");
+            }
+            beginning.add(exec);
         }
-        HostedExec begun = beginning.begin();
-        synchronized (execs) {
-            if (execs.putIfAbsent(exec, begun) == null) {
-                return;
+        try {
+            HostedExec begun = begin.begin();
+            synchronized (execs) {
+                execs.put(exec, begun);
+            }
+        } finally {
+            synchronized (execs) {
+                beginning.remove(exec);
             }
         }
-        begun.abandon();
-        throw Refusals.internal("there is a command '" + exec + "' in it already");
     }
 
     private void forgetOldest() {

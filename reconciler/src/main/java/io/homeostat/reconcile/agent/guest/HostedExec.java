@@ -1,5 +1,7 @@
 package io.homeostat.reconcile.agent.guest;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.protobuf.ByteString;
 import io.grpc.Context;
 import io.homeostat.observe.process.ProcFs;
@@ -9,11 +11,15 @@ import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -27,16 +33,25 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A command in a container that runs. It ends with its container, and with this process its streams do. */
+/**
+ * A command in a running container. It ends with its own process: what that leaves in the background goes on, and its output is not waited
+ * for. It also ends with its container, and its streams end with the guest agent.
+ */
 final class HostedExec {
     private static final Logger LOG = LoggerFactory.getLogger(HostedExec.class);
     private static final int CHUNK = 64 << 10;
     private static final Duration START = Duration.ofSeconds(30);
     private static final long LOOK = 5;
+    private static final long LOOK_AT_PROCESS = 50;
+
+    /** Time to read the output that a process has left behind, not counting the time that readers need. */
+    private static final Duration LINGER = Duration.ofSeconds(1);
+
+    private static final int SIGKILL = 9;
+    private static final ObjectMapper MAPPER = new ObjectMapper();
 
     private final Process process;
     private final @Nullable PseudoTerminal terminal;
-    private final Path pidFile;
     private final OutputBuffer stdout = new OutputBuffer();
     private final OutputBuffer stderr = new OutputBuffer();
     private final CompletableFuture<Integer> end = new CompletableFuture<>();
@@ -48,20 +63,20 @@ final class HostedExec {
             TimeUnit.SECONDS,
             new SynchronousQueue<>(),
             Thread.ofPlatform().daemon().name("exec input").factory());
+    private long pid;
     private ProcFs.@Nullable ProcessKey key;
 
-    private HostedExec(GuestSystem system, Process process, @Nullable PseudoTerminal terminal, Path pidFile) {
+    private HostedExec(GuestSystem system, Process process, @Nullable PseudoTerminal terminal) {
         this.system = system;
         this.process = process;
         this.terminal = terminal;
-        this.pidFile = pidFile;
     }
 
     /**
      * Begins one, and returns when it runs or has run.
      *
      * @param command by which the runtime executes it; it writes its number to that file
-     * @param log what the runtime writes of a failure
+     * @param log a file in which the runtime logs failures and the exit status of the command; it may be deleted once this returns
      * @throws io.grpc.StatusRuntimeException when the runtime can't start it
      */
     static HostedExec begin(GuestSystem system, List<String> command, boolean hasTerminal, Path pidFile, Path log)
@@ -72,29 +87,43 @@ final class HostedExec {
         }
         whole.addAll(command);
         ProcessBuilder builder = new ProcessBuilder(whole).directory(new File("/"));
-        HostedExec exec;
-        if (hasTerminal) {
-            PseudoTerminal pty = PseudoTerminal.open();
-            File device = new File(pty.device());
-            try {
-                exec = new HostedExec(
-                        system,
-                        system.starter()
-                                .start(builder.redirectInput(device)
-                                        .redirectOutput(device)
-                                        .redirectError(device)),
-                        pty,
-                        pidFile);
-            } catch (IOException e) {
-                pty.close();
-                throw e;
+        FileChannel messages = FileChannel.open(log);
+        HostedExec exec = null;
+        boolean started = false;
+        try {
+            exec = hasTerminal
+                    ? startAtTerminal(system, builder)
+                    : new HostedExec(system, system.starter().start(builder), null);
+            exec.serve();
+            exec.awaitStart(pidFile, messages);
+            exec.followProcess(messages);
+            started = true;
+            return exec;
+        } finally {
+            if (!started) {
+                messages.close();
+                if (exec != null) {
+                    exec.abandon();
+                }
             }
-        } else {
-            exec = new HostedExec(system, system.starter().start(builder), null, pidFile);
         }
-        exec.serve();
-        exec.awaitStart(log);
-        return exec;
+    }
+
+    private static HostedExec startAtTerminal(GuestSystem system, ProcessBuilder builder) throws IOException {
+        PseudoTerminal pty = PseudoTerminal.open();
+        File device = new File(pty.device());
+        try {
+            return new HostedExec(
+                    system,
+                    system.starter()
+                            .start(builder.redirectInput(device)
+                                    .redirectOutput(device)
+                                    .redirectError(device)),
+                    pty);
+        } catch (IOException e) {
+            pty.close();
+            throw e;
+        }
     }
 
     private void serve() {
@@ -113,14 +142,72 @@ final class HostedExec {
             stderr.end();
         }
         output.start();
+    }
+
+    private void followProcess(FileChannel messages) {
         thread("exec end", () -> {
-                    try {
-                        end.complete(process.waitFor());
+                    try (messages) {
+                        awaitEnd();
+                        end.complete(statusIn(messages).orElse(process.exitValue()));
+                    } catch (IOException e) {
+                        LOG.warn("the log of the runtime can't be read: {}", e.getMessage());
+                        end.complete(process.exitValue());
                     } catch (InterruptedException e) {
                         Thread.currentThread().interrupt();
                     }
                 })
                 .start();
+    }
+
+    /**
+     * Waits for the end of the runtime's process. By itself it would not end as long as any process has an output of the command open, which
+     * may be in another container.
+     */
+    private void awaitEnd() throws InterruptedException {
+        long left = LINGER.toNanos();
+        long before = system.ticker().read();
+        while (!process.waitFor(LOOK_AT_PROCESS, TimeUnit.MILLISECONDS)) {
+            long now = system.ticker().read();
+            if (!isRunning() && !stdout.isFull() && !stderr.isFull()) {
+                left -= now - before;
+                if (left <= 0) {
+                    process.destroyForcibly();
+                }
+            }
+            before = now;
+        }
+    }
+
+    private boolean isRunning() {
+        ProcFs.ProcessKey own = key;
+        try {
+            return own != null
+                    && system.procFs()
+                            .stat(own.pid())
+                            .map(ProcFs.ProcessKey::of)
+                            .filter(own::equals)
+                            .isPresent();
+        } catch (IOException e) {
+            LOG.debug("process {} of a command: {}", own, e.getMessage());
+            return true;
+        }
+    }
+
+    /** Returns the exit status that the runtime has logged for the command's process. The runtime may have been killed after that. */
+    private Optional<Integer> statusIn(FileChannel messages) throws IOException {
+        for (String line : text(messages).lines().toList().reversed()) {
+            JsonNode message = MAPPER.readTree(line);
+            if (message.path("pid").asLong() == pid && message.path("status").isInt()) {
+                return Optional.of(message.path("status").asInt());
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static String text(FileChannel messages) throws IOException {
+        ByteBuffer all = ByteBuffer.allocate(Math.toIntExact(messages.size()));
+        int length = messages.read(all, 0);
+        return new String(all.array(), 0, Math.max(0, length), StandardCharsets.UTF_8);
     }
 
     /** Not a virtual one: each waits as long as the command runs. */
@@ -159,37 +246,31 @@ final class HostedExec {
         }
     }
 
-    private void awaitStart(Path log) throws IOException, InterruptedException {
+    private void awaitStart(Path pidFile, FileChannel messages) throws IOException, InterruptedException {
         long deadline = system.ticker().read() + START.toNanos();
         while (true) {
             // In this order: one that has ended has written its number before.
-            boolean ended = end.isDone();
+            boolean ended = !process.isAlive();
             if (Files.exists(pidFile)) {
                 break;
             }
             if (ended) {
-                abandon();
-                String said = Files.exists(log) ? Files.readString(log) : "";
-                throw Refusals.internal(
-                        OciRuntime.failure(said).orElse("the runtime has ended with exit status " + end.getNow(-1)));
+                throw Refusals.internal(OciRuntime.failure(text(messages))
+                        .orElse("the runtime has ended with exit status " + process.exitValue()));
             }
             if (system.ticker().read() - deadline >= 0) {
-                abandon();
                 throw Refusals.internal("the runtime has not started it after " + START.toSeconds() + " s");
             }
             Thread.sleep(LOOK);
         }
-        noteProcess();
+        noteProcess(pidFile);
     }
 
     /** Before its number may be given to another process: it is written after it was started. */
-    private void noteProcess() throws IOException {
-        String pid = Files.readString(pidFile).strip();
-        key = system.procFs()
-                .stat(Long.parseLong(pid))
-                .map(ProcFs.ProcessKey::of)
-                .orElse(null);
-        if (end.isDone()) {
+    private void noteProcess(Path pidFile) throws IOException {
+        pid = Long.parseLong(Files.readString(pidFile).strip());
+        key = system.procFs().stat(pid).map(ProcFs.ProcessKey::of).orElse(null);
+        if (!process.isAlive()) {
             key = null;
         }
     }
@@ -212,10 +293,23 @@ final class HostedExec {
         return end.isDone();
     }
 
-    /** False when it has ended. */
+    /**
+     * Sends a signal to the process of the command. SIGKILL ends a command without one, too, which has only its output left.
+     *
+     * @return false when it has ended
+     */
     boolean signal(int number) throws IOException {
+        if (end.isDone()) {
+            return false;
+        }
         ProcFs.ProcessKey to = key;
-        return to != null && !end.isDone() && system.signals().send(to.pid(), to.startTicks(), number);
+        if (to != null && system.signals().send(to.pid(), to.startTicks(), number)) {
+            return true;
+        }
+        if (number == SIGKILL) {
+            process.destroyForcibly();
+        }
+        return number == SIGKILL;
     }
 
     /**
@@ -301,7 +395,7 @@ final class HostedExec {
     /** Whatever it does: nobody wants it any more. */
     void abandon() {
         forgetOutput();
-        if (!end.isDone()) {
+        if (process.isAlive()) {
             BoundedCommand.kill(process);
         }
     }

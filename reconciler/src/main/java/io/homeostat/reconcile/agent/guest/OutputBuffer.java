@@ -10,22 +10,37 @@ final class OutputBuffer {
     private static final int MOST = 256 << 10;
     private static final long LOOK = 50;
 
+    /** A piece takes memory beside its bytes. */
+    private static final int LEAST_COST = 256;
+
     private final Deque<ByteString> pieces = new ArrayDeque<>();
     private int size;
+    private boolean full;
     private boolean ended;
     private boolean abandoned;
 
     /** Waits for room. Forgets the piece if nobody will read it. */
     synchronized void put(ByteString piece) throws InterruptedException {
-        while (size > 0 && size + piece.size() > MOST && !abandoned) {
+        while (size > 0 && size + cost(piece) > MOST && !abandoned) {
+            full = true;
             wait();
         }
+        full = false;
         if (abandoned) {
             return;
         }
         pieces.add(piece);
-        size += piece.size();
+        size += cost(piece);
         notifyAll();
+    }
+
+    private static int cost(ByteString piece) {
+        return Math.max(LEAST_COST, piece.size());
+    }
+
+    /** Returns whether the command waits for room. */
+    synchronized boolean isFull() {
+        return full;
     }
 
     synchronized void end() {
@@ -53,11 +68,13 @@ final class OutputBuffer {
         if (first == null) {
             return ByteString.EMPTY;
         }
+        size -= cost(first);
         if (length > 0 && first.size() > length) {
-            pieces.addFirst(first.substring(length));
+            ByteString rest = first.substring(length);
+            pieces.addFirst(rest);
+            size += cost(rest);
             first = first.substring(0, length);
         }
-        size -= first.size();
         notifyAll();
         return first;
     }

@@ -44,6 +44,7 @@ class ExecCallsTest extends SandboxTestBed {
     private static final Executor THREADS = work -> Thread.ofVirtual().start(work);
     private static final String APP = "app";
     private static final long PID = 2_000_000_555;
+    private static final String STAT = "proc/" + PID + "/stat";
 
     /** Commands that were started. */
     private final List<ScriptedProcess> processes = new CopyOnWriteArrayList<>();
@@ -56,7 +57,8 @@ class ExecCallsTest extends SandboxTestBed {
             processes.add(process);
             return process;
         });
-        guest.write("proc/" + PID + "/stat", PID + " (sh) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 999 20 21 22");
+        Files.createDirectories(guest.agent.layout().runDir());
+        guest.write(STAT, PID + " (sh) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 999 20 21 22");
         guest.start(service, APP);
         guest.commands.forgetLines();
     }
@@ -129,6 +131,9 @@ class ExecCallsTest extends SandboxTestBed {
     private void assertNoFilesAreLeft() throws IOException {
         try (Stream<Path> files = Files.list(guest.paths.container(APP))) {
             assertTrue(files.noneMatch(file -> file.getFileName().toString().startsWith("exec")));
+        }
+        try (Stream<Path> files = Files.list(guest.agent.layout().runDir())) {
+            assertEquals(List.of(), files.toList());
         }
     }
 
@@ -217,39 +222,107 @@ class ExecCallsTest extends SandboxTestBed {
         process.end(0);
     }
 
+    private static SignalProcessRequest signal(int number) {
+        return SignalProcessRequest.newBuilder()
+                .setContainerId(APP)
+                .setExecId("one")
+                .setSignal(number)
+                .build();
+    }
+
     @Test
     void aSignalGoesToTheProcessInTheContainer() {
         ScriptedProcess process = begin("one");
-        SignalProcessRequest request = SignalProcessRequest.newBuilder()
-                .setContainerId(APP)
-                .setExecId("one")
-                .setSignal(15)
-                .build();
 
-        Answer.of(service::signalProcess, request);
+        Answer.of(service::signalProcess, signal(15));
         assertEquals(List.of(PID + ":999:15"), guest.signals);
         process.end(143);
         await("one");
 
-        assertEquals(Status.Code.NOT_FOUND, Answer.refusal(service::signalProcess, request));
+        assertEquals(Status.Code.NOT_FOUND, Answer.refusal(service::signalProcess, signal(9)));
         assertEquals(1, guest.signals.size());
     }
 
     @Test
-    void aCommandWhoseProcessHasGoneGetsNoSignal() throws IOException {
-        Files.delete(guest.root.resolve("proc/" + PID + "/stat"));
+    void aCommandWhoseProcessHasGoneGetsNoSignalButIsKilled() throws IOException {
+        Files.delete(guest.root.resolve(STAT));
         ScriptedProcess process = begin("one");
 
-        assertEquals(
-                Status.Code.NOT_FOUND,
-                Answer.refusal(
-                        service::signalProcess,
-                        SignalProcessRequest.newBuilder()
-                                .setContainerId(APP)
-                                .setExecId("one")
-                                .setSignal(9)
-                                .build()));
-        process.end(0);
+        assertEquals(Status.Code.NOT_FOUND, Answer.refusal(service::signalProcess, signal(15)));
+        assertFalse(process.isKilled());
+        Answer.of(service::signalProcess, signal(9));
+
+        assertTrue(process.isKilled());
+        assertEquals(137, await("one"));
+        assertEquals(List.of(), guest.signals);
+    }
+
+    @Test
+    void aCommandWhoseOutputSomebodyKeepsOpenEndsWithItsProcess() throws IOException {
+        guest.commands.replaceNext("setsid", command -> {
+            Files.writeString(Path.of(option(command, "--pid-file")), PID + "\n");
+            Files.writeString(Path.of(option(command, "--log")), """
+                    {"level": "debug", "msg": "process exited", "pid": 1, "status": 4}
+                    {"level": "debug", "msg": "process exited", "pid": %d, "status": 3}
+                    """.formatted(PID));
+            ScriptedProcess process = new ScriptedProcess();
+            processes.add(process);
+            return process;
+        });
+        ScriptedProcess runtime = begin("one");
+        runtime.print("out");
+        guest.ticker.advanceWithEachRead(Duration.ofMillis(400));
+        long reads = guest.ticker.reads();
+        Awaitility.await().atMost(LONGEST).until(() -> guest.ticker.reads() > reads + 5);
+        assertFalse(runtime.isKilled(), "its process runs");
+
+        Files.delete(guest.root.resolve(STAT));
+
+        assertEquals("out", read("one", false));
+        assertEquals("", read("one", false));
+        assertEquals(3, await("one"));
+        assertTrue(runtime.isKilled());
+    }
+
+    @Test
+    void theLastOutputOfACommandIsReadHoweverSlowlyItsReaderIs() throws IOException {
+        ScriptedProcess runtime = begin("one");
+        String piece = "x".repeat(60 << 10);
+        for (int i = 0; i < 6; i++) {
+            runtime.print(piece);
+        }
+        Awaitility.await()
+                .atMost(LONGEST)
+                .until(() ->
+                        machine.containers().get(APP).exec("one").output(false).isFull());
+        Files.delete(guest.root.resolve(STAT));
+        guest.ticker.advanceWithEachRead(Duration.ofSeconds(1));
+        long reads = guest.ticker.reads();
+        Awaitility.await().atMost(LONGEST).until(() -> guest.ticker.reads() > reads + 5);
+        assertFalse(runtime.isKilled());
+
+        for (int i = 0; i < 6; i++) {
+            assertEquals(piece, read("one", false));
+        }
+
+        Awaitility.await().atMost(LONGEST).until(runtime::isKilled);
+    }
+
+    @Test
+    void commandsThatHaveNotEndedAreBounded() {
+        for (int i = 0; i < 32; i++) {
+            ScriptedProcess _ = begin("x" + i);
+        }
+
+        Status tooMany = refused(exec("one"));
+
+        assertEquals(Status.Code.INTERNAL, tooMany.getCode());
+        assertTrue(String.valueOf(tooMany.getDescription()).contains("32 commands"), tooMany::toString);
+        assertEquals(32, processes.size());
+        processes.getFirst().end(0);
+        await("x0");
+        ScriptedProcess _ = begin("one");
+        processes.forEach(process -> process.end(0));
     }
 
     @Test
@@ -266,20 +339,22 @@ class ExecCallsTest extends SandboxTestBed {
     }
 
     @Test
-    void theSecondOfTwoCommandsAtOnceWithOneIdIsKilled() {
+    void theSecondOfTwoCommandsAtOnceWithOneIdIsRefused() {
+        Status.Code[] second = new Status.Code[1];
         guest.commands.replaceNext("setsid", command -> {
-            begin("one");
+            second[0] = refused(exec("one")).getCode();
             Files.writeString(Path.of(option(command, "--pid-file")), PID + "\n");
-            ScriptedProcess slow = new ScriptedProcess();
-            processes.add(slow);
-            return slow;
+            ScriptedProcess process = new ScriptedProcess();
+            processes.add(process);
+            return process;
         });
 
-        assertEquals(Status.Code.INTERNAL, refused(exec("one")).getCode());
+        ScriptedProcess first = begin("one");
 
-        assertEquals(2, processes.size());
-        assertFalse(processes.getFirst().isKilled());
-        assertTrue(processes.getLast().isKilled());
+        assertEquals(Status.Code.INTERNAL, second[0]);
+        assertEquals(1, processes.size());
+        assertFalse(first.isKilled());
+        first.end(0);
     }
 
     @Test

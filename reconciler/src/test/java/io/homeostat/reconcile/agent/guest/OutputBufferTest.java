@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.agent.guest;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -81,9 +82,29 @@ class OutputBufferTest {
         });
         Awaitility.await().atMost(LONGEST).until(() -> oneMore.getState() == Thread.State.WAITING);
 
-        assertEquals(1, buffer.take(1).size());
+        assertTrue(buffer.isFull());
+        assertEquals(256, buffer.take(256).size());
 
         assertTrue(oneMore.join(LONGEST));
+        assertFalse(buffer.isFull());
+    }
+
+    @Test
+    void smallPiecesTakeMoreThanTheirBytes() throws InterruptedException {
+        Thread printing = Thread.ofVirtual().start(() -> {
+            try {
+                for (int piece = 0; piece < 1025; piece++) {
+                    buffer.put(ByteString.copyFromUtf8("x"));
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        Awaitility.await().atMost(LONGEST).until(buffer::isFull);
+
+        assertEquals(1, buffer.take(0).size());
+
+        assertTrue(printing.join(LONGEST));
     }
 
     @Test
