@@ -261,6 +261,9 @@ final class GuestServerTest extends KataAgentContract {
             assertEquals(3, calls.await("app", "background"));
             exec(calls, "sleeps", "exec pkill -xf 'sleep 1000'");
             assertEquals(0, calls.await("app", "sleeps"), "it went on");
+            exec(calls, "shares", "ipcmk -M 1000 >/dev/null && tail -n +2 /proc/sysvipc/shm");
+            assertEquals("", calls.output("app", "shares", false));
+            assertEquals(0, calls.await("app", "shares"));
 
             Refusal missing = calls.refused(stub -> stub.execProcess(command(calls, "none", "true")
                     .setProcess(command(calls, "none", "true").getProcess().toBuilder()

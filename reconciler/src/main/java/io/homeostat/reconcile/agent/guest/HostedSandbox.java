@@ -20,8 +20,13 @@ import java.util.Optional;
  * Kata's agent has a namespace, by which clients know it.
  */
 final class HostedSandbox {
-    /** Sets the name in the namespace that unshare(1) has made. */
-    private static final String NAME = "printf %s \"$1\" >/proc/sys/kernel/hostname";
+    /**
+     * Sets the host name and limits in the namespaces that unshare(1) has made. Shared memory, semaphores and message queues of System V
+     * outlive the container that has made them, and are counted against no limit then: shared memory goes with its last process, and the
+     * others are so few that they take some 40 MiB at most.
+     */
+    private static final String PREPARE = "cd /proc/sys/kernel && printf %s \"$1\" >hostname"
+            + " && echo 1 >shm_rmid_forced && echo 250 32000 500 128 >sem && echo 32 >msgmni";
 
     private final GuestPaths paths;
     private final Storages storages;
@@ -118,7 +123,7 @@ final class HostedSandbox {
                 "--uts=" + Files.createFile(paths.namespace("uts")),
                 "sh",
                 "-c",
-                NAME,
+                PREPARE,
                 "sh",
                 request.getHostname().isEmpty() ? "localhost" : request.getHostname());
         SecureDirectories.create(paths.sandboxMark().resolveSibling(""), SecureDirectories.OURS);
