@@ -61,7 +61,6 @@ class HostileTreeTest {
         });
     }
 
-    /** To open it for a list would wait for somebody who writes. */
     /** Latin-1, as old archives have it. */
     @Test
     void whatHasANameThatIsNoTextIsDeletedLikeAllElse() throws Exception {
@@ -73,6 +72,7 @@ class HostileTreeTest {
         assertFalse(Files.exists(tree));
     }
 
+    /** To open it for a list would wait for somebody who writes. */
     @Test
     void aPipeThatTakesTheNameOfADirectoryIsNotWaitedFor() throws Exception {
         Path pipe = temp.resolve("pipe");
