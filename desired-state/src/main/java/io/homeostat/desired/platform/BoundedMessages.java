@@ -37,13 +37,17 @@ public final class BoundedMessages implements ClientInterceptor {
         return next.newCall(bounded(method), options);
     }
 
-    /** The same method, whose answers are read so; one that reads its answers in its own way stays as it is. */
+    /** Returns the same method with bounded requests and answers; those that are read in a way of their own stay as they are. */
     public static <Q, A> MethodDescriptor<Q, A> bounded(MethodDescriptor<Q, A> method) {
-        return method.getResponseMarshaller() instanceof PrototypeMarshaller<A> generated
+        return method.toBuilder(bounded(method.getRequestMarshaller()), bounded(method.getResponseMarshaller()))
+                .build();
+    }
+
+    private static <T> Marshaller<T> bounded(Marshaller<T> marshaller) {
+        return marshaller instanceof PrototypeMarshaller<T> generated
                         && generated.getMessagePrototype() instanceof Message prototype
-                ? method.toBuilder(method.getRequestMarshaller(), new Bounded<>(generated, prototype))
-                        .build()
-                : method;
+                ? new Bounded<>(generated, prototype)
+                : marshaller;
     }
 
     /**
@@ -104,7 +108,7 @@ public final class BoundedMessages implements ClientInterceptor {
                 return (A) BoundedMessages.parse(prototype, ByteString.readFrom(stream));
             } catch (IOException e) {
                 throw Status.INTERNAL
-                        .withDescription("the answer is no "
+                        .withDescription("the message is no "
                                 + prototype.getDescriptorForType().getFullName() + " that can be taken: "
                                 + e.getMessage())
                         .withCause(e)

@@ -112,7 +112,24 @@ class BoundedMessagesTest {
         assertEquals(
                 ListValue.getDefaultInstance(),
                 bounded.parseResponse(bounded.streamResponse(ListValue.getDefaultInstance())));
-        assertSame(bounded, BoundedMessages.bounded(bounded), "it reads its answers in its own way by now");
+        assertSame(
+                bounded.getResponseMarshaller(),
+                BoundedMessages.bounded(bounded).getResponseMarshaller(),
+                "it reads its answers in its own way by now");
+    }
+
+    @Test
+    void soAreTheRequests() throws IOException {
+        MethodDescriptor<Struct, ListValue> bounded = BoundedMessages.bounded(METHOD);
+
+        assertThrows(
+                StatusRuntimeException.class,
+                () -> bounded.parseRequest(
+                        repeated(ByteString.copyFrom(GROUP), BoundedMessages.MOST_FIELDS + 1)
+                                .newInput()));
+        assertEquals(
+                Struct.getDefaultInstance(),
+                bounded.parseRequest(bounded.streamRequest(Struct.getDefaultInstance())));
     }
 
     private static void assertRefused(Message prototype, ByteString bytes) {

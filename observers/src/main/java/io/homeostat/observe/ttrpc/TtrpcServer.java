@@ -14,6 +14,7 @@ import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.StatusRuntimeException;
+import io.homeostat.desired.platform.BoundedMessages;
 import io.homeostat.proto.ttrpc.Request;
 import java.io.Closeable;
 import java.io.IOException;
@@ -208,7 +209,7 @@ public final class TtrpcServer implements AutoCloseable {
                 return;
             }
             try {
-                begin(stream, frame.flags(), Request.parseFrom(frame.payload()));
+                begin(stream, frame.flags(), BoundedMessages.parse(Request.getDefaultInstance(), frame.payload()));
             } catch (InvalidProtocolBufferException e) {
                 refuse(stream, invalid("the request can't be read: " + e.getMessage()));
             } catch (StatusException e) {
@@ -320,7 +321,8 @@ public final class TtrpcServer implements AutoCloseable {
                 inbound.deliver(new Inbound.Taker() {
                     @Override
                     public void message(ByteString bytes) {
-                        to.onMessage(definition.getMethodDescriptor().parseRequest(bytes.newInput()));
+                        to.onMessage(BoundedMessages.bounded(definition.getMethodDescriptor())
+                                .parseRequest(bytes.newInput()));
                     }
 
                     @Override

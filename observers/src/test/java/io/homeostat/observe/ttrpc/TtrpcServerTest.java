@@ -330,6 +330,20 @@ class TtrpcServerTest {
         }
     }
 
+    /** Each would take some memory, however short it is. */
+    @Test
+    void aRequestWithTooManyFieldsIsRefused() throws Exception {
+        try (Peer peer = Peer.to(socket())) {
+            ByteString many = ByteString.copyFromUtf8("\u007a\u0000".repeat(100_001));
+
+            peer.send(Frame.request(1, (byte) 0, many));
+
+            com.google.rpc.Status status = status(peer.receive());
+            assertEquals(Code.INVALID_ARGUMENT.value(), status.getCode());
+            assertTrue(status.getMessage().contains("more than 100000 fields"), status.getMessage());
+        }
+    }
+
     @Test
     void framesThatAServerIsNotMeantToGetAreIgnored() throws Exception {
         try (Peer peer = Peer.to(socket())) {

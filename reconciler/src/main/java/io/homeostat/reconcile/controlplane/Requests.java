@@ -9,6 +9,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.rpc.Code;
 import com.google.rpc.Status;
 import io.homeostat.desired.channel.Channel;
+import io.homeostat.desired.platform.BoundedMessages;
 import io.homeostat.desired.platform.TokenBucket;
 import io.homeostat.desired.state.StoreException;
 import io.homeostat.proto.acp.ConfigurePluginStates;
@@ -98,7 +99,10 @@ final class Requests implements Channel.Inbox {
         try {
             return take(type, message);
         } catch (InvalidProtocolBufferException e) {
-            return refused(Odd.BROKEN_BODY, "body: not a serialized " + shown(type) + "; send it again, whole");
+            return refused(
+                    Odd.BROKEN_BODY,
+                    "body: not a serialized " + shown(type) + " that can be taken: " + e.getMessage()
+                            + "; send it again, whole, or what it has in several messages");
         } catch (StoreException e) {
             LOG.error("a message of the control plane could not be stored, and was refused: {}", e.getMessage());
             return status(Code.UNAVAILABLE, "it could not be stored, and nothing of it takes effect; send it again");
@@ -106,22 +110,24 @@ final class Requests implements Channel.Inbox {
     }
 
     private Status take(String type, MessageBody message) throws InvalidProtocolBufferException {
+        // For whoever has read the message these were bytes: no bound was applied to what is in them.
         ByteString value = message.getBody().getValue();
         switch (type) {
             case Protocol.GET_AGENT_INFO -> {
-                GetAgentInfo _ = GetAgentInfo.parseFrom(value);
+                GetAgentInfo _ = BoundedMessages.parse(GetAgentInfo.getDefaultInstance(), value);
                 replies.send(message, Protocol.AGENT_INFO, Any.pack(info.agent()), () -> {});
             }
             case Protocol.GET_OS_INFO -> {
-                GetOSInfo _ = GetOSInfo.parseFrom(value);
+                GetOSInfo _ = BoundedMessages.parse(GetOSInfo.getDefaultInstance(), value);
                 replies.send(message, Protocol.OS_INFO, Any.pack(info.os()), () -> {});
             }
             case Protocol.LIST_PLUGIN_STATES -> {
-                ListPluginStates _ = ListPluginStates.parseFrom(value);
+                ListPluginStates _ = BoundedMessages.parse(ListPluginStates.getDefaultInstance(), value);
                 states.asked(message);
             }
             case Protocol.CONFIGURE_PLUGIN_STATES -> {
-                ConfigurePluginStates sent = ConfigurePluginStates.parseFrom(value);
+                ConfigurePluginStates sent =
+                        BoundedMessages.parse(ConfigurePluginStates.getDefaultInstance(), value);
                 if (sent.getConfigurePluginsCount() > MOST_ITEMS) {
                     return refused(
                             Odd.MANY_ITEMS,

@@ -24,6 +24,7 @@ import io.homeostat.proto.acp.GetOSInfo;
 import io.homeostat.proto.acp.OSInfo;
 import io.homeostat.proto.acs.MessageBody;
 import io.homeostat.reconcile.HeardLog;
+import java.nio.charset.StandardCharsets;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -139,6 +140,22 @@ class RequestsTest {
             assertTrue(status.getMessage().contains(type), status.getMessage());
         }
         assertEquals(List.of(), accepted);
+        assertEquals(List.of(), channel.sent());
+    }
+
+    @Test
+    void aBodyWithTooManyFieldsIsRefusedBeforeAnythingIsMadeOfIt() {
+        // A field without content, of a number that none of these messages has.
+        ByteString many = ByteString.copyFrom("\u007a\u0000".repeat(100_001), StandardCharsets.US_ASCII);
+        for (String type : List.of("GetAgentInfo", "GetOSInfo", "ListPluginStates", "ConfigurePluginStates")) {
+            MessageBody.Builder message = body(type, GetAgentInfo.getDefaultInstance());
+            message.getBodyBuilder().setValue(many);
+
+            Status status = requests.receive("m1", message.build());
+
+            assertEquals(Code.INVALID_ARGUMENT_VALUE, status.getCode(), type);
+            assertTrue(status.getMessage().contains("more than 100000 fields"), status.getMessage());
+        }
         assertEquals(List.of(), channel.sent());
     }
 
