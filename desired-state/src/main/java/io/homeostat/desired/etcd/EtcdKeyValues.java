@@ -99,16 +99,17 @@ public final class EtcdKeyValues implements KeyValues {
         this(config, Runtime.getRuntime().maxMemory() / 4);
     }
 
-    /** @param mostListed bytes that a listing may take, about */
+    /** @param mostListed bytes that any listing may take, about */
     EtcdKeyValues(Etcd config, long mostListed) {
         this.config = config;
         this.mostListed = mostListed;
     }
 
     @Override
-    public Optional<Entry> get(String key) throws KeyValuesException, InterruptedException {
+    public Optional<Entry> get(String key, long revision) throws KeyValuesException, InterruptedException {
+        GetOption asOf = GetOption.builder().withRevision(revision).build();
         GetResponse answer = ask(
-                "could not read " + key, connected -> connected.getKVClient().get(bytes(key)));
+                "could not read " + key, connected -> connected.getKVClient().get(bytes(key), asOf));
         Optional<Entry> found =
                 answer.getKvs().stream().map(EtcdKeyValues::entry).findFirst();
         if (found.isPresent() && !found.get().key().equals(key)) {
@@ -126,12 +127,12 @@ public final class EtcdKeyValues implements KeyValues {
     }
 
     @Override
-    public Listing list(String prefix) throws KeyValuesException, InterruptedException {
+    public Listing list(String prefix, long most) throws KeyValuesException, InterruptedException {
         Map<String, Entry> entries = new TreeMap<>();
         ByteSequence end = endOf(prefix);
         ByteSequence from = bytes(prefix);
         long revision = 0;
-        long room = mostListed;
+        long room = Math.min(most, mostListed);
         byte[] last = {};
         while (true) {
             // It comes in the order of keys. Were it asked to sort, etcd would read all that is left for each page.
@@ -165,7 +166,8 @@ public final class EtcdKeyValues implements KeyValues {
             if (room < 0) {
                 throw new KeyValuesException(
                         KeyValuesException.Kind.FAILED,
-                        "could not list " + prefix + where() + ": it takes more memory than there is for it",
+                        "could not list " + prefix + where() + ": all that begins so takes more than "
+                                + (Math.min(most, mostListed) >> 20) + " MiB; delete what does not belong there",
                         null);
             }
             if (!answer.isMore() || answer.getKvs().isEmpty()) {

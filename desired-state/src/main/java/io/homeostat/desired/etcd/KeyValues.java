@@ -15,11 +15,28 @@ public interface KeyValues extends AutoCloseable {
     /** Lives without a lease. */
     long NO_LEASE = 0;
 
-    /** This key, if it is there. */
-    Optional<Entry> get(String key) throws KeyValuesException, InterruptedException;
+    /** The revision that is there when it is asked for. */
+    long NEWEST = 0;
 
-    /** All keys that begin so, as of one moment. */
-    Listing list(String prefix) throws KeyValuesException, InterruptedException;
+    /** Returns this key as it is now, if it is there. */
+    default Optional<Entry> get(String key) throws KeyValuesException, InterruptedException {
+        return get(key, NEWEST);
+    }
+
+    /** Returns this key as it was in a revision, if it was there. */
+    Optional<Entry> get(String key, long revision) throws KeyValuesException, InterruptedException;
+
+    /** Returns all keys that begin so, as of one moment, if there is memory for them. */
+    default Listing list(String prefix) throws KeyValuesException, InterruptedException {
+        return list(prefix, Long.MAX_VALUE);
+    }
+
+    /**
+     * Returns all keys that begin so, as of one moment.
+     *
+     * @param most bytes that they may take, about; beyond it the listing fails before all is read
+     */
+    Listing list(String prefix, long most) throws KeyValuesException, InterruptedException;
 
     /**
      * Tells of every change of keys that begin so, in order and without a gap, until it is closed or has failed. Call again with the last

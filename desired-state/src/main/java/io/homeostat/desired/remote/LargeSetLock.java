@@ -39,6 +39,13 @@ public final class LargeSetLock {
         }
     }
 
+    /** Acquires the lock for what takes more bytes than a small set, unless the current thread holds it. */
+    public void acquireFor(long bytes) throws InterruptedException {
+        if (bytes > SMALL) {
+            acquire();
+        }
+    }
+
     /** Releases the lock if the current thread holds it. */
     public void release() {
         if (lock.isHeldByCurrentThread()) {

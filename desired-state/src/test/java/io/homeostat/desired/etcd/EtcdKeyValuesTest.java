@@ -115,6 +115,7 @@ class EtcdKeyValuesTest {
         put("a", "1");
         try (KeyValues small = new EtcdKeyValues(config(etcd.endpoints(), null, null), 500)) {
             assertEquals(1, small.list(prefix).entries().size());
+            assertThrows(KeyValuesException.class, () -> small.list(prefix, 100));
             put("b", "2".repeat(100));
 
             assertEquals(
@@ -177,6 +178,20 @@ class EtcdKeyValuesTest {
         keys.commit(
                 ImmutableList.of(), ImmutableList.of(new Write.Delete(prefix + "a"), new Write.Delete(prefix + "c")));
         assertTrue(keys.list(prefix).entries().isEmpty());
+    }
+
+    @Test
+    void aKeyIsReadAsItWasInARevision() throws Exception {
+        long before = put("b", "1");
+        long made = put("a", "1");
+        put("a", "2");
+
+        assertEquals(
+                "1", keys.get(prefix + "a", made).orElseThrow().value().toStringUtf8());
+        assertEquals(
+                "2",
+                keys.get(prefix + "a", KeyValues.NEWEST).orElseThrow().value().toStringUtf8());
+        assertEquals(Optional.empty(), keys.get(prefix + "a", before));
     }
 
     @Test

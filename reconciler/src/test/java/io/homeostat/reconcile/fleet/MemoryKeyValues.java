@@ -183,14 +183,17 @@ final class MemoryKeyValues {
         }
 
         @Override
-        public Listing list(String prefix) throws KeyValuesException {
+        public Listing list(String prefix, long most) throws KeyValuesException {
             reach();
             expire();
             return MemoryKeyValues.this.list(prefix);
         }
 
         @Override
-        public Optional<Entry> get(String key) throws KeyValuesException {
+        public Optional<Entry> get(String key, long asOf) throws KeyValuesException {
+            if (asOf != NEWEST) {
+                throw new UnsupportedOperationException("nobody here asks for what was");
+            }
             reach();
             expire();
             return find(key);

@@ -14,6 +14,7 @@ import io.homeostat.desired.remote.SetFetcher.Fetched;
 import io.homeostat.desired.state.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -55,7 +56,7 @@ final class EtcdFollower implements Runnable {
 
     /**
      * @param etcd used, not closed
-     * @param large held while a large set is read
+     * @param large held while a large set, or much of rollouts, is read
      * @param rollouts is told how rollouts stand, as JSON by their names
      */
     EtcdFollower(
@@ -118,13 +119,6 @@ final class EtcdFollower implements Runnable {
         }
     }
 
-    /** The revisions of etcd at which the set and the rollouts were listed. */
-    private record Revisions(long set, long rollouts) {
-        long lower() {
-            return Math.min(set, rollouts);
-        }
-    }
-
     /** What a watch has told. */
     private sealed interface Told {
         /** @param bytes that it takes, about */
@@ -148,13 +142,13 @@ final class EtcdFollower implements Runnable {
         private long seenUpTo;
 
         void from() throws KeyValuesException, InterruptedException {
-            Revisions listed = list();
-            try (Watching _ = etcd.watch(keys.set(), listed.set(), this);
-                    Watching _ = etcd.watch(keys.rollouts(), listed.rollouts(), this)) {
+            long listed = list();
+            try (Watching _ = etcd.watch(keys.set(), listed, this);
+                    Watching _ = etcd.watch(keys.rollouts(), listed, this)) {
                 while (true) {
                     Told next = told.poll(SetPoller.jittered(look, random).toMillis(), TimeUnit.MILLISECONDS);
                     if (next == null) {
-                        seenUpTo = list().lower();
+                        seenUpTo = list();
                     } else if (changed(next)) {
                         // Each change of one has all of them stored. What comes meanwhile is taken together.
                         Thread.sleep(PAUSE);
@@ -164,21 +158,27 @@ final class EtcdFollower implements Runnable {
         }
 
         /**
-         * Tells what is there. What a watch has told and was not taken yet may be older than that: it is left out then. The set is not kept,
-         * which may be large.
+         * Tells what is there in one revision, which it returns. What a watch has told and was not taken yet may be older than that: it is
+         * left out then. The states come first: a set whose rollouts nobody knows of is taken as if none of their waves were open. The set
+         * is not kept, which may be large.
          */
-        private Revisions list() throws KeyValuesException, InterruptedException {
-            Listing sets = etcd.list(keys.set());
-            Listing listed = etcd.list(keys.rollouts());
-            // The states first: a set whose rollouts nobody knows of is taken as if none of their waves were open.
+        private long list() throws KeyValuesException, InterruptedException {
+            long revision = listRollouts();
+            @Nullable Entry now = etcd.get(keys.set(), revision).orElse(null);
+            answered = true;
+            tellSet(now);
+            return revision;
+        }
+
+        /** Tells how rollouts stand. Returns the revision; the listing is no longer in memory then. */
+        private long listRollouts() throws KeyValuesException, InterruptedException {
+            Listing listed = etcd.list(keys.rollouts(), MOST_KEPT);
             if (!answered || !listed.entries().equals(states)) {
-                answered = true;
                 states.clear();
                 states.putAll(listed.entries());
                 tellRollouts();
             }
-            tellSet(sets.entries().get(keys.set()));
-            return new Revisions(sets.revision(), listed.revision());
+            return listed.revision();
         }
 
         /** Takes what was told, with all that waits. Returns whether rollouts have changed. */
@@ -217,7 +217,7 @@ final class EtcdFollower implements Runnable {
                 if (entry.key().equals(keys.set())) {
                     set = entry;
                     setChanged = true;
-                } else if (entry.key().startsWith(keys.rollouts())) {
+                } else {
                     states.put(entry.key(), entry);
                     statesChanged = true;
                 }
@@ -234,30 +234,41 @@ final class EtcdFollower implements Runnable {
         }
 
         /** Tells how rollouts stand, and bounds what is kept of that, whether it was listed or told by a watch. */
-        private void tellRollouts() throws KeyValuesException {
-            if (states.values().stream().mapToLong(Entry::bytes).sum() > MOST_KEPT) {
+        private void tellRollouts() throws KeyValuesException, InterruptedException {
+            long bytes = bytes(states.values());
+            if (bytes > MOST_KEPT) {
                 throw new KeyValuesException(
                         KeyValuesException.Kind.FAILED,
                         "what is below " + keys.rollouts() + " takes more than " + (MOST_KEPT >> 20)
                                 + " MiB; delete what is no rollout, and rollouts that are over",
                         null);
             }
-            rollouts.accept(states.values().stream()
-                    .collect(ImmutableSortedMap.toImmutableSortedMap(
-                            String::compareTo,
-                            entry -> entry.key().substring(keys.rollouts().length()),
-                            entry -> entry.value().toStringUtf8())));
+            try {
+                large.acquireFor(bytes);
+                rollouts.accept(states.values().stream()
+                        .collect(ImmutableSortedMap.toImmutableSortedMap(
+                                String::compareTo,
+                                entry -> entry.key().substring(keys.rollouts().length()),
+                                entry -> entry.value().toStringUtf8())));
+            } finally {
+                large.release();
+            }
         }
 
         private void tellSet(@Nullable Entry now) throws InterruptedException {
-            if (now == null) {
-                source.empty("nothing is published there; publish a set with homeostat publish");
+            Optional<String> version = Optional.ofNullable(now).map(entry -> Long.toString(entry.modified()));
+            if (now != null && source.seen().equals(version)) {
+                source.fetched(new Fetched.NotModified());
                 return;
             }
-            String version = Long.toString(now.modified());
-            Fetched fetched = source.seen().equals(Optional.of(version))
-                    ? new Fetched.NotModified()
-                    : new Fetched.File(version, now.value());
+            if (now == null) {
+                source.empty("nothing is published there; publish a set with homeostat publish");
+            } else {
+                take(new Fetched.File(version.orElseThrow(), now.value()));
+            }
+        }
+
+        private void take(Fetched fetched) throws InterruptedException {
             try {
                 large.acquireFor(fetched);
                 source.fetched(fetched);
@@ -266,11 +277,19 @@ final class EtcdFollower implements Runnable {
             }
         }
 
+        /** Leaves out what only begins like the key of the set, of which there may be any amount. */
         @Override
         public void changed(ImmutableList<Entry> put, ImmutableList<String> deleted, long revision) {
-            long bytes = put.stream().mapToLong(Entry::bytes).sum() + (long) deleted.size() * Entry.OVERHEAD;
+            ImmutableList<Entry> ourPut =
+                    put.stream().filter(entry -> isOurs(entry.key())).collect(ImmutableList.toImmutableList());
+            ImmutableList<String> ourDeleted =
+                    deleted.stream().filter(this::isOurs).collect(ImmutableList.toImmutableList());
+            if (ourPut.isEmpty() && ourDeleted.isEmpty()) {
+                return;
+            }
+            long bytes = bytes(ourPut) + (long) ourDeleted.size() * Entry.OVERHEAD;
             if (waiting.addAndGet(bytes) <= MOST_WAITING) {
-                told.add(new Told.Changed(put, deleted, revision, bytes));
+                told.add(new Told.Changed(ourPut, ourDeleted, revision, bytes));
             } else {
                 told.clear();
                 ended(new KeyValuesException(
@@ -278,6 +297,14 @@ final class EtcdFollower implements Runnable {
                         "it tells of changes faster than they can be taken",
                         null));
             }
+        }
+
+        private boolean isOurs(String key) {
+            return key.equals(keys.set()) || key.startsWith(keys.rollouts());
+        }
+
+        private static long bytes(Collection<Entry> entries) {
+            return entries.stream().mapToLong(Entry::bytes).sum();
         }
 
         @Override

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.etcd.KeyValues;
@@ -109,6 +110,45 @@ final class EtcdFollowerTest {
         etcd.put(KEYS.set(), PublishedSourceTest.set("", 7, "db").content());
 
         awaitDeclared("db");
+    }
+
+    @Test
+    void whatIsBesideTheSetTakesNoMemoryHoweverMuchItIs() {
+        ByteString much = ByteString.copyFrom(new byte[(int) EtcdFollower.MOST_WAITING]);
+        etcd.put(KEYS.set() + "tings", much);
+        follow(EtcdFollower.LOOK);
+        awaitProblem(NOTHING);
+        await().atMost(PATIENCE).until(() -> etcd.watches() == 2);
+        int looks = etcd.looks.get();
+
+        etcd.put(KEYS.set() + "tings", much);
+        etcd.delete(KEYS.set() + "tings");
+        etcd.put(KEYS.set(), PublishedSourceTest.set("", 7, "db").content());
+
+        awaitDeclared("db");
+        assertEquals(ImmutableSet.of(KEYS.rollouts()), ImmutableSet.copyOf(etcd.listed), "all else is not listed");
+        assertEquals(looks, etcd.looks.get(), "it need not be listed again");
+    }
+
+    @Test
+    void manyRolloutsWaitForLargeSetsOfOtherSources() throws Exception {
+        ByteString most = ByteString.copyFromUtf8("#".repeat(2 << 20));
+        large.acquireFor(new Fetched.File("v1", most));
+        try {
+            follow(EtcdFollower.LOOK);
+            await().atMost(PATIENCE).until(() -> etcd.watches() == 2);
+            etcd.put(KEYS.rollout("web"), most);
+            await().atMost(PATIENCE).until(large::isAwaited);
+            assertFalse(states.getLast().containsKey("web"));
+        } finally {
+            large.release();
+        }
+        await().atMost(PATIENCE).until(() -> states.getLast().containsKey("web"));
+
+        etcd.put(KEYS.set(), PublishedSourceTest.set("", 7, "web").content());
+        awaitDeclared("web");
+        large.acquireFor(new Fetched.File("v1", most));
+        large.release();
     }
 
     @Test
@@ -275,6 +315,7 @@ final class EtcdFollowerTest {
         private final TreeMap<String, Entry> entries = new TreeMap<>();
         private final List<Watch> watches = new ArrayList<>();
         private final AtomicInteger looks = new AtomicInteger();
+        private final List<String> listed = new CopyOnWriteArrayList<>();
         private long revision;
         private volatile @Nullable KeyValuesException failure;
         private volatile boolean silent;
@@ -316,17 +357,24 @@ final class EtcdFollowerTest {
         }
 
         @Override
-        public Optional<Entry> get(String key) throws KeyValuesException {
-            return Optional.ofNullable(list(key).entries().get(key));
+        public synchronized Optional<Entry> get(String key, long asOf) throws KeyValuesException {
+            look();
+            return Optional.ofNullable(entries.get(key));
         }
 
-        @Override
-        public synchronized Listing list(String prefix) throws KeyValuesException {
+        private void look() throws KeyValuesException {
             looks.incrementAndGet();
             KeyValuesException now = failure;
             if (now != null) {
                 throw now;
             }
+        }
+
+        @Override
+        public synchronized Listing list(String prefix, long most) throws KeyValuesException {
+            look();
+            listed.add(prefix);
+            assertEquals(EtcdFollower.MOST_KEPT, most);
             ImmutableSortedMap.Builder<String, Entry> found = ImmutableSortedMap.naturalOrder();
             entries.forEach((key, entry) -> {
                 if (key.startsWith(prefix)) {

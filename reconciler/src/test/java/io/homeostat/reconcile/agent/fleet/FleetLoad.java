@@ -153,13 +153,13 @@ final class FleetLoad {
         }
 
         @Override
-        public Optional<Entry> get(String key) throws KeyValuesException, InterruptedException {
-            return inTurn(() -> etcd.get(key));
+        public Optional<Entry> get(String key, long revision) throws KeyValuesException, InterruptedException {
+            return inTurn(() -> etcd.get(key, revision));
         }
 
         @Override
-        public Listing list(String prefix) throws KeyValuesException, InterruptedException {
-            return inTurn(() -> etcd.list(prefix));
+        public Listing list(String prefix, long most) throws KeyValuesException, InterruptedException {
+            return inTurn(() -> etcd.list(prefix, most));
         }
 
         @Override
