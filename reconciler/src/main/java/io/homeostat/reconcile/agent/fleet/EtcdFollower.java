@@ -9,10 +9,12 @@ import io.homeostat.desired.etcd.KeyValues.Watching;
 import io.homeostat.desired.etcd.KeyValuesException;
 import io.homeostat.desired.fleet.FleetKeys;
 import io.homeostat.desired.platform.Backoff;
+import io.homeostat.desired.platform.TokenBucket;
 import io.homeostat.desired.remote.LargeSetLock;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import io.homeostat.desired.state.StoreException;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -43,6 +45,12 @@ final class EtcdFollower implements Runnable {
     /** After a change of rollouts. */
     private static final Duration PAUSE = Duration.ofSeconds(1);
 
+    /** Sets that are looked at as soon as they are there, after some quiet. */
+    static final int SETS_AT_ONCE = 10;
+
+    /** The time in which the follower may look at one more set: for what it does about one nobody needs a key. */
+    private static final Duration SET_INTERVAL = Duration.ofSeconds(10);
+
     /** How often it is asked whether it is still there, and nothing was missed. */
     static final Duration LOOK = Duration.ofMinutes(1);
 
@@ -52,7 +60,9 @@ final class EtcdFollower implements Runnable {
     private final LargeSetLock large;
     private final Consumer<ImmutableSortedMap<String, String>> rollouts;
     private final Duration look;
+    private final InstantSource clock;
     private final RandomGenerator random;
+    private final TokenBucket sets;
 
     /**
      * @param etcd used, not closed
@@ -66,6 +76,7 @@ final class EtcdFollower implements Runnable {
             LargeSetLock large,
             Consumer<ImmutableSortedMap<String, String>> rollouts,
             Duration look,
+            InstantSource clock,
             RandomGenerator random) {
         this.etcd = etcd;
         this.keys = keys;
@@ -73,7 +84,9 @@ final class EtcdFollower implements Runnable {
         this.large = large;
         this.rollouts = rollouts;
         this.look = look;
+        this.clock = clock;
         this.random = random;
+        this.sets = new TokenBucket(SETS_AT_ONCE, SET_INTERVAL.toNanos(), TokenBucket.nanos(clock.instant()));
     }
 
     @Override
@@ -146,6 +159,7 @@ final class EtcdFollower implements Runnable {
             try (Watching _ = etcd.watch(keys.set(), listed, this);
                     Watching _ = etcd.watch(keys.rollouts(), listed, this)) {
                 while (true) {
+                    awaitTurn();
                     Told next = told.poll(SetPoller.jittered(look, random).toMillis(), TimeUnit.MILLISECONDS);
                     if (next == null) {
                         seenUpTo = list();
@@ -163,6 +177,7 @@ final class EtcdFollower implements Runnable {
          * is not kept, which may be large.
          */
         private long list() throws KeyValuesException, InterruptedException {
+            awaitTurn();
             long revision = listRollouts();
             @Nullable Entry now = etcd.get(keys.set(), revision).orElse(null);
             answered = true;
@@ -255,12 +270,19 @@ final class EtcdFollower implements Runnable {
             }
         }
 
+        /** Waits until a set may be looked at, before it is known which: of those that come meanwhile the last one is. */
+        private void awaitTurn() throws InterruptedException {
+            TimeUnit.NANOSECONDS.sleep(sets.nanosUntil(1, TokenBucket.nanos(clock.instant())));
+        }
+
+        /** Tells what the set is. The caller has waited for its turn. */
         private void tellSet(@Nullable Entry now) throws InterruptedException {
             Optional<String> version = Optional.ofNullable(now).map(entry -> Long.toString(entry.modified()));
             if (now != null && source.seen().equals(version)) {
                 source.fetched(new Fetched.NotModified());
                 return;
             }
+            sets.take(1);
             if (now == null) {
                 source.empty("nothing is published there; publish a set with homeostat publish");
             } else {

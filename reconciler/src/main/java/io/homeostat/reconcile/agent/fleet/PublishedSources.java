@@ -208,6 +208,7 @@ public final class PublishedSources implements AutoCloseable {
                         large,
                         states -> rollouts(source, states),
                         EtcdFollower.LOOK,
+                        clock,
                         new SplittableRandom()));
     }
 

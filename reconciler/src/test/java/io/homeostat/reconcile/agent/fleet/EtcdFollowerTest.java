@@ -25,8 +25,11 @@ import io.homeostat.desired.yaml.Choice;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SplittableRandom;
@@ -52,12 +55,16 @@ final class EtcdFollowerTest {
     private final LargeSetLock large = new LargeSetLock();
     private final List<ImmutableSortedMap<String, String>> states = new CopyOnWriteArrayList<>();
     private final StateStore store;
+    private InstantSource clock = Clock.systemUTC();
     private @Nullable Thread thread;
 
     EtcdFollowerTest(@TempDir Path directory) {
         Layout layout = new Layout(directory.resolve("s"), directory.resolve("r"), "test");
         store = StateStores.openForWriting(layout, Clock.systemUTC()).store();
     }
+
+    /** Is done after each set that was looked at. */
+    private Runnable lookedAt = () -> {};
 
     private void follow(Duration look) {
         SetReader reader = new SetReader(new SignedSets(false, ImmutableList.of(), "default"), TrustedKeys.NONE);
@@ -69,10 +76,11 @@ final class EtcdFollowerTest {
                 store,
                 Clock.systemUTC(),
                 new ReentrantLock(),
-                () -> {});
+                () -> lookedAt.run());
         source.refresh();
         thread = Thread.ofVirtual()
-                .start(new EtcdFollower(etcd, KEYS, source, large, states::add, look, new SplittableRandom(1)));
+                .start(new EtcdFollower(
+                        etcd, KEYS, source, large, states::add, look, clock, new SplittableRandom(1)));
     }
 
     @AfterEach
@@ -128,6 +136,28 @@ final class EtcdFollowerTest {
         awaitDeclared("db");
         assertEquals(ImmutableSet.of(KEYS.rollouts()), ImmutableSet.copyOf(etcd.listed), "all else is not listed");
         assertEquals(looks, etcd.looks.get(), "it need not be listed again");
+    }
+
+    @Test
+    void aSetThatChangesAllTheTimeIsLookedAtNowAndThen() throws Exception {
+        clock = InstantSource.fixed(Instant.EPOCH);
+        AtomicInteger looks = new AtomicInteger();
+        lookedAt = () -> {
+            looks.incrementAndGet();
+            etcd.put(KEYS.set(), ByteString.copyFromUtf8("#" + looks));
+        };
+        etcd.put(KEYS.set(), ByteString.copyFromUtf8("#"));
+
+        follow(EtcdFollower.LOOK);
+
+        await().atMost(PATIENCE).until(() -> looks.get() >= EtcdFollower.SETS_AT_ONCE);
+        Thread following = Objects.requireNonNull(thread);
+        await().atMost(PATIENCE)
+                .until(() -> following.getState() == Thread.State.TIMED_WAITING
+                        || looks.get() > EtcdFollower.SETS_AT_ONCE);
+        following.interrupt();
+        assertTrue(following.join(PATIENCE));
+        assertEquals(EtcdFollower.SETS_AT_ONCE, looks.get());
     }
 
     @Test

@@ -275,6 +275,7 @@ class FleetAccessTest {
                             new LargeSetLock(),
                             states::add,
                             EtcdFollower.LOOK,
+                            Clock.systemUTC(),
                             new SplittableRandom(1)));
             try {
                 // Told by the watch, not by the listing.
