@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -157,14 +158,14 @@ public final class BucketClient {
      */
     public record Listed(String url, Duration age) {}
 
-    /** The objects whose names begin so, in order. */
+    /** Returns the objects whose names begin so, in the order of the server, each once. */
     public ImmutableList<Listed> list(String prefix) throws FetchFailure, InterruptedException {
         return list(prefix, MOST_PAGES);
     }
 
     ImmutableList<Listed> list(String prefix, int mostPages) throws FetchFailure, InterruptedException {
         Place place = Place.of(prefix);
-        List<Listed> found = new ArrayList<>();
+        Map<String, Listed> found = new LinkedHashMap<>();
         long room = MOST_LISTED;
         Optional<String> next = Optional.of("");
         for (int page = 0; next.isPresent(); page++) {
@@ -185,12 +186,17 @@ public final class BucketClient {
                         answer.headers().firstValue(HttpHeaders.DATE).orElse(""), Instant::from);
                 for (String object : objects(listing)) {
                     Instant modified = Instant.parse(first(MODIFIED, object));
-                    String url = place.scheme() + "://" + place.bucket() + "/" + first(KEY, object);
+                    String key = first(KEY, object);
+                    if (!key.startsWith(place.key())) {
+                        throw new FetchFailure("the server lists an object that was not asked for; is"
+                                + " sources.bucket.endpoint right?");
+                    }
+                    String url = place.scheme() + "://" + place.bucket() + "/" + key;
                     room -= url.length() + OF_OBJECT;
                     if (room < 0) {
                         throw endless();
                     }
-                    found.add(new Listed(url, Duration.between(modified, now)));
+                    found.put(url, new Listed(url, Duration.between(modified, now)));
                 }
             } catch (DateTimeException e) {
                 throw new FetchFailure(
@@ -199,7 +205,7 @@ public final class BucketClient {
             }
             next = NEXT.matcher(listing).results().findFirst().map(token -> text(token.group(1)));
         }
-        return ImmutableList.copyOf(found);
+        return ImmutableList.copyOf(found.values());
     }
 
     private static FetchFailure endless() {

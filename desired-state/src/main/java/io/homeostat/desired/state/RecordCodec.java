@@ -96,8 +96,8 @@ public final class RecordCodec {
         });
     }
 
-    /** Jackson's own one goes on with where its text came from, over two lines. */
-    private static String message(Exception e) {
+    /** Returns the message of what was thrown, in one line; that of Jackson goes on with where its text came from. */
+    public static String message(Exception e) {
         return e instanceof JsonProcessingException invalid
                 ? "no JSON at line " + invalid.getLocation().getLineNr() + ", column "
                         + invalid.getLocation().getColumnNr() + ": " + invalid.getOriginalMessage()

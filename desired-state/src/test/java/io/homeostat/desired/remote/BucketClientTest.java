@@ -20,6 +20,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.github.tomakehurst.wiremock.junit5.WireMockExtension;
+import com.github.tomakehurst.wiremock.client.ResponseDefinitionBuilder;
 import com.google.common.collect.ImmutableList;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.model.AgentConfig;
@@ -154,6 +155,27 @@ final class BucketClientTest {
 
         server.stubFor(get(urlPathEqualTo("/bucket/")).willReturn(aResponse().withStatus(404)));
         assertThrows(FetchFailure.class, () -> client().list("gs://bucket/r/"));
+    }
+
+    @Test
+    void anObjectThatIsListedTwiceIsThereOnceAndOneThatWasNotAskedForIsRefused() throws Exception {
+        String one = "<Contents><Key>r/c</Key><LastModified>2026-11-20T11:59:00Z</LastModified></Contents>";
+        server.stubFor(get(urlPathEqualTo("/bucket/")).willReturn(listing(one + one)));
+
+        assertEquals(
+                ImmutableList.of(new Listed("gs://bucket/r/c", Duration.ofMinutes(1))),
+                client().list("gs://bucket/r/"));
+
+        server.stubFor(get(urlPathEqualTo("/bucket/")).willReturn(listing(one.replace("r/c", ".json"))));
+        assertTrue(assertThrows(FetchFailure.class, () -> client().list("gs://bucket/r/"))
+                .words()
+                .contains("not asked for"));
+    }
+
+    private static ResponseDefinitionBuilder listing(String objects) {
+        return aResponse()
+                .withHeader("Date", "Fri, 20 Nov 2026 12:00:00 GMT")
+                .withBody(objects);
     }
 
     @Test

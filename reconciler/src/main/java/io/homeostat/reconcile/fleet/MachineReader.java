@@ -8,6 +8,7 @@ import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.Interner;
 import com.google.common.collect.Interners;
 import com.google.protobuf.ByteString;
+import io.homeostat.desired.fleet.BucketReport;
 import io.homeostat.desired.fleet.MachineRegistration;
 import io.homeostat.desired.fleet.MachineReport;
 import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
@@ -21,9 +22,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads what machines have written with {@link RecordCodec}, to the same records, but ten thousand of them in a third of the time, and with
- * one string for what many of them say. Failures are shortened. For any number of threads.
+ * one string for what many of them say. Failures are shortened. A machine that says more than any has is refused before all of it is in
+ * memory. For any number of threads.
  */
-final class MachineReader {
+public final class MachineReader {
+    /** Workloads of a machine, which has some hundreds. The shortest are 3 bytes of text, and 50 of memory. */
+    private static final int MOST_WORKLOADS = 10_000;
+
+    private static final int MOST_LABELS = 1_000;
+
     private static final int LONGEST_FAILURE = 200;
 
     /** With a digit for each 0; of the fraction as many as there are. */
@@ -49,13 +56,35 @@ final class MachineReader {
         return read(text, this::report);
     }
 
+    /** Reads what a machine has written into a bucket. Throws an IllegalArgumentException if any part can't be read. */
+    public BucketReport bucketReport(ByteString text) {
+        return read(text, this::bucketReport);
+    }
+
     private <T> T read(ByteString text, Reading<T> reading) {
         try (JsonParser parser = json.createParser(text.toByteArray())) {
             parser.nextToken();
             return reading.read(parser);
         } catch (IOException e) {
-            throw new IllegalArgumentException(e.getMessage(), e);
+            throw new IllegalArgumentException(RecordCodec.message(e), e);
         }
+    }
+
+    private BucketReport bucketReport(JsonParser parser) throws IOException {
+        ImmutableSortedMap<String, String> labels = ImmutableSortedMap.of();
+        @Nullable MachineReport report = null;
+        require(parser.currentToken() == JsonToken.START_OBJECT, "all", "an object");
+        for (String name = next(parser); name != null; name = next(parser)) {
+            switch (name) {
+                case "labels" -> labels = labels(name, parser);
+                case "report" -> report = report(parser);
+                default -> parser.skipChildren();
+            }
+        }
+        if (report == null) {
+            throw new IllegalArgumentException("report is missing");
+        }
+        return new BucketReport(labels, report);
     }
 
     private MachineRegistration registration(JsonParser parser) throws IOException {
@@ -99,7 +128,8 @@ final class MachineReader {
     private ImmutableList<ReportedWorkload> workloads(String list, JsonParser parser) throws IOException {
         require(parser.currentToken() == JsonToken.START_ARRAY, list, "a list");
         ImmutableList.Builder<ReportedWorkload> workloads = ImmutableList.builder();
-        while (parser.nextToken() != JsonToken.END_ARRAY) {
+        for (int i = 0; parser.nextToken() != JsonToken.END_ARRAY; i++) {
+            requireAtMost(MOST_WORKLOADS, i, list);
             require(parser.currentToken() == JsonToken.START_OBJECT, list, "a list of objects");
             workloads.add(workload(parser));
         }
@@ -151,9 +181,12 @@ final class MachineReader {
     private ImmutableSortedMap<String, String> labels(String map, JsonParser parser) throws IOException {
         require(parser.currentToken() == JsonToken.START_OBJECT, map, "an object");
         ImmutableSortedMap.Builder<String, String> labels = ImmutableSortedMap.naturalOrder();
-        for (String name = parser.nextFieldName(); name != null; name = parser.nextFieldName()) {
+        String name = parser.nextFieldName();
+        for (int i = 0; name != null; i++) {
+            requireAtMost(MOST_LABELS, i, map);
             parser.nextToken();
             labels.put(words.intern(name), text(map, parser));
+            name = parser.nextFieldName();
         }
         return labels.buildOrThrow();
     }
@@ -239,6 +272,12 @@ final class MachineReader {
     private static void require(boolean fits, String name, String what) {
         if (!fits) {
             throw new IllegalArgumentException(name + ": not " + what);
+        }
+    }
+
+    private static void requireAtMost(int most, int before, String name) {
+        if (before == most) {
+            throw new IllegalArgumentException(name + ": more than " + most + ", which no machine has");
         }
     }
 

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.fleet;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -9,14 +10,19 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.protobuf.ByteString;
+import io.homeostat.desired.fleet.BucketReport;
 import io.homeostat.desired.fleet.MachineRegistration;
 import io.homeostat.desired.fleet.MachineReport;
 import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
 import io.homeostat.desired.state.RecordCodec;
 import java.time.DateTimeException;
 import java.time.Instant;
+import java.util.Collections;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class MachineReaderTest {
@@ -31,7 +37,9 @@ class MachineReaderTest {
         MachineReport report =
                 new MachineReport("a", at, "s", "v", 1L << 40, 2, ImmutableList.of(workload("f"), none()));
         MachineRegistration machine = new MachineRegistration(ImmutableSortedMap.of("b", "c", "d", "é"), at);
+        BucketReport inBucket = new BucketReport(machine.labels(), report);
 
+        assertEquals(inBucket, reader.bucketReport(ByteString.copyFromUtf8(codec.write(inBucket))));
         assertEquals(report, reader.report(ByteString.copyFromUtf8(codec.write(report))));
         assertEquals(machine, reader.registration(ByteString.copyFromUtf8(codec.write(machine))));
     }
@@ -151,6 +159,39 @@ class MachineReaderTest {
 
     private static String json(String text) {
         return text.replace("AT", AT).replace('\'', '"');
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"[]", "{}", "{'labels': {}}", "{'report': {}}", "{'report': {AT}, 'labels': 1}", "{'report': {AT"})
+    void noObjectOfABucketIsReadThatTheCodecCouldNotRead(String text) {
+        String json = json(text);
+
+        assertThrows(IllegalArgumentException.class, () -> codec.read(BucketReport.class, json));
+        IllegalArgumentException failure = assertThrows(
+                IllegalArgumentException.class, () -> reader.bucketReport(ByteString.copyFromUtf8(json)));
+        assertFalse(failure.getMessage().contains("\n"), failure.getMessage());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"{}, 10000, workloads: more than 10000", "'', 1000, labels: more than 1000"})
+    void aMachineHasOnlySoManyWorkloadsAndLabels(String workload, int most, String words) {
+        assertEquals(Instant.EPOCH, reader.bucketReport(report(workload, most)).report().at());
+
+        IllegalArgumentException failure = assertThrows(
+                IllegalArgumentException.class, () -> reader.bucketReport(report(workload, most + 1)));
+
+        assertTrue(failure.getMessage().startsWith(words), failure.getMessage());
+    }
+
+    private static ByteString report(String workload, int times) {
+        String labels = IntStream.range(0, workload.isEmpty() ? times : 0)
+                .mapToObj(i -> "'" + i + "': ''")
+                .collect(Collectors.joining(","));
+        String workloads = String.join(",", Collections.nCopies(workload.isEmpty() ? 0 : times, workload));
+        return ByteString.copyFromUtf8(
+                ("{'labels': {" + labels + "}, 'report': {'at': '1970-01-01T00:00:00Z', 'workloads': [" + workloads
+                                + "]}}")
+                        .replace('\'', '"'));
     }
 
     @Test

@@ -1,17 +1,17 @@
 package io.homeostat.reconcile.command.fleet;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.Lists;
+import com.google.protobuf.ByteString;
 import io.homeostat.desired.fleet.BucketReport;
 import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.remote.BucketClient;
 import io.homeostat.desired.remote.BucketClient.Listed;
 import io.homeostat.desired.remote.BucketClient.Read;
 import io.homeostat.desired.remote.FetchFailure;
-import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.reconcile.command.environment.CommandFailure;
+import io.homeostat.reconcile.fleet.MachineReader;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -38,8 +38,11 @@ public record BucketReports(
 
     private static final int CONNECTIONS = 16;
 
-    /** Part of the heap that all of them may take as text. As records they take a few times as much. */
+    /** Part of the heap that all of them may take by {@link #bytes}. With many short strings they take a few times as much. */
     private static final int HEAP_SHARE = 8;
+
+    /** Bytes of a workload or a label beside its text, about. */
+    private static final int OF_RECORD = 64;
 
     /** What was heard of a machine last. */
     public record Heard(BucketReport report, Duration age) {
@@ -62,7 +65,7 @@ public record BucketReports(
         return read(client, reports, Runtime.getRuntime().maxMemory() / HEAP_SHARE);
     }
 
-    /** @param mostBytes that are read of all objects together */
+    /** @param mostBytes that all reports may take together, about */
     static BucketReports read(Supplier<BucketClient> client, String reports, long mostBytes)
             throws InterruptedException {
         String prefix = BucketReport.object(reports, "").replaceFirst("\\.json$", "");
@@ -73,9 +76,10 @@ public record BucketReports(
             ImmutableSortedMap.Builder<String, Heard> machines = ImmutableSortedMap.naturalOrder();
             ImmutableSortedMap.Builder<String, String> problems = ImmutableSortedMap.naturalOrder();
             AtomicLong room = new AtomicLong(mostBytes);
+            MachineReader reader = new MachineReader();
             int each = Math.max(1, (objects.size() + CONNECTIONS - 1) / CONNECTIONS);
             for (Future<ImmutableList<Found>> some : threads.invokeAll(Lists.partition(objects, each).stream()
-                    .map(part -> (Callable<ImmutableList<Found>>) () -> read(client.get(), part, room))
+                    .map(part -> (Callable<ImmutableList<Found>>) () -> read(client.get(), part, reader, room))
                     .toList())) {
                 for (Found found : some.get()) {
                     String url = found.object().url();
@@ -101,9 +105,9 @@ public record BucketReports(
         return machines.isEmpty() && problems.isEmpty();
     }
 
-    private static ImmutableList<Found> read(BucketClient client, List<Listed> objects, AtomicLong room)
+    private static ImmutableList<Found> read(
+            BucketClient client, List<Listed> objects, MachineReader reader, AtomicLong room)
             throws InterruptedException {
-        RecordCodec codec = new RecordCodec(new ObjectMapper());
         ImmutableList.Builder<Found> found = ImmutableList.builder();
         for (Listed object : objects) {
             try {
@@ -112,9 +116,8 @@ public record BucketReports(
                             "all before it take more memory than there is for reports; remove what is none");
                 }
                 if (client.getSmall(object.url()) instanceof Read.Content content) {
-                    room.addAndGet(-content.content().size());
-                    BucketReport report =
-                            codec.read(BucketReport.class, content.content().toStringUtf8());
+                    BucketReport report = reader.bucketReport(content.content());
+                    room.addAndGet(-bytes(content.content(), report));
                     found.add(new Found(object, Optional.of(report), ""));
                 }
             } catch (FetchFailure e) {
@@ -125,5 +128,11 @@ public record BucketReports(
             }
         }
         return found.build();
+    }
+
+    /** Bytes that a report takes, about. */
+    private static long bytes(ByteString text, BucketReport report) {
+        int records = report.labels().size() + report.report().workloads().size();
+        return text.size() + (long) records * OF_RECORD;
     }
 }

@@ -21,6 +21,7 @@ import java.net.InetSocketAddress;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collections;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
@@ -114,5 +115,37 @@ class BucketReportsTest {
         String problem = read(-1).problems().values().iterator().next();
 
         assertTrue(problem.startsWith("can't be read: all before it take more memory"), problem);
+    }
+
+    @Test
+    void aReportOfManyEmptyWorkloadsHidesNoOther() throws Exception {
+        workloads("a", 340_000);
+        machine("b");
+
+        BucketReports reports = read(MUCH);
+
+        assertEquals(ImmutableSet.of("b"), reports.machines().keySet());
+        String problem = reports.problems().get("gs://bucket/reports/a.json");
+        assertTrue(problem.startsWith("can't be read: workloads: more than 10000"), problem);
+    }
+
+    /** One thread reads ten in turn. */
+    @Test
+    void whatShortRecordsTakeInMemoryCounts() throws Exception {
+        for (int i = 0; i < 160; i++) {
+            workloads("%03d".formatted(i), 1_000);
+        }
+
+        BucketReports reports = read(160 * 1_000 * 10);
+
+        assertTrue(reports.problems().size() > 80, () -> reports.problems().size() + " were left out");
+    }
+
+    private void workloads(String id, int empty) {
+        objects.put(
+                "reports/" + id + ".json",
+                ("{\"report\":{\"at\":\"2026-11-20T11:59:00Z\",\"workloads\":["
+                                + String.join(",", Collections.nCopies(empty, "{}")) + "]}}")
+                        .getBytes(UTF_8));
     }
 }
