@@ -186,8 +186,7 @@ class EtcdKeyValuesTest {
         long made = put("a", "1");
         put("a", "2");
 
-        assertEquals(
-                "1", keys.get(prefix + "a", made).orElseThrow().value().toStringUtf8());
+        assertEquals("1", keys.get(prefix + "a", made).orElseThrow().value().toStringUtf8());
         assertEquals(
                 "2",
                 keys.get(prefix + "a", KeyValues.NEWEST).orElseThrow().value().toStringUtf8());

@@ -124,12 +124,10 @@ class BoundedMessagesTest {
 
         assertThrows(
                 StatusRuntimeException.class,
-                () -> bounded.parseRequest(
-                        repeated(ByteString.copyFrom(GROUP), BoundedMessages.MOST_FIELDS + 1)
-                                .newInput()));
+                () -> bounded.parseRequest(repeated(ByteString.copyFrom(GROUP), BoundedMessages.MOST_FIELDS + 1)
+                        .newInput()));
         assertEquals(
-                Struct.getDefaultInstance(),
-                bounded.parseRequest(bounded.streamRequest(Struct.getDefaultInstance())));
+                Struct.getDefaultInstance(), bounded.parseRequest(bounded.streamRequest(Struct.getDefaultInstance())));
     }
 
     private static void assertRefused(Message prototype, ByteString bytes) {

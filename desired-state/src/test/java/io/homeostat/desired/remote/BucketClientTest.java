@@ -19,8 +19,8 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.github.tomakehurst.wiremock.junit5.WireMockExtension;
 import com.github.tomakehurst.wiremock.client.ResponseDefinitionBuilder;
+import com.github.tomakehurst.wiremock.junit5.WireMockExtension;
 import com.google.common.collect.ImmutableList;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.model.AgentConfig;
@@ -173,9 +173,7 @@ final class BucketClientTest {
     }
 
     private static ResponseDefinitionBuilder listing(String objects) {
-        return aResponse()
-                .withHeader("Date", "Fri, 20 Nov 2026 12:00:00 GMT")
-                .withBody(objects);
+        return aResponse().withHeader("Date", "Fri, 20 Nov 2026 12:00:00 GMT").withBody(objects);
     }
 
     @Test

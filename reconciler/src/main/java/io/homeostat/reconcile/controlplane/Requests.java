@@ -126,8 +126,7 @@ final class Requests implements Channel.Inbox {
                 states.asked(message);
             }
             case Protocol.CONFIGURE_PLUGIN_STATES -> {
-                ConfigurePluginStates sent =
-                        BoundedMessages.parse(ConfigurePluginStates.getDefaultInstance(), value);
+                ConfigurePluginStates sent = BoundedMessages.parse(ConfigurePluginStates.getDefaultInstance(), value);
                 if (sent.getConfigurePluginsCount() > MOST_ITEMS) {
                     return refused(
                             Odd.MANY_ITEMS,

@@ -162,25 +162,29 @@ class MachineReaderTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"[]", "{}", "{'labels': {}}", "{'report': {}}", "{'report': {AT}, 'labels': 1}", "{'report': {AT"})
+    @ValueSource(
+            strings = {"[]", "{}", "{'labels': {}}", "{'report': {}}", "{'report': {AT}, 'labels': 1}", "{'report': {AT"
+            })
     void noObjectOfABucketIsReadThatTheCodecCouldNotRead(String text) {
         String json = json(text);
 
         assertThrows(IllegalArgumentException.class, () -> codec.read(BucketReport.class, json));
-        IllegalArgumentException failure = assertThrows(
-                IllegalArgumentException.class, () -> reader.bucketReport(ByteString.copyFromUtf8(json)));
-        assertFalse(failure.getMessage().contains("\n"), failure.getMessage());
+        IllegalArgumentException failure =
+                assertThrows(IllegalArgumentException.class, () -> reader.bucketReport(ByteString.copyFromUtf8(json)));
+        assertFalse(String.valueOf(failure.getMessage()).contains("\n"), failure.getMessage());
     }
 
     @ParameterizedTest
     @CsvSource({"{}, 10000, workloads: more than 10000", "'', 1000, labels: more than 1000"})
     void aMachineHasOnlySoManyWorkloadsAndLabels(String workload, int most, String words) {
-        assertEquals(Instant.EPOCH, reader.bucketReport(report(workload, most)).report().at());
+        assertEquals(
+                Instant.EPOCH,
+                reader.bucketReport(report(workload, most)).report().at());
 
-        IllegalArgumentException failure = assertThrows(
-                IllegalArgumentException.class, () -> reader.bucketReport(report(workload, most + 1)));
+        IllegalArgumentException failure =
+                assertThrows(IllegalArgumentException.class, () -> reader.bucketReport(report(workload, most + 1)));
 
-        assertTrue(failure.getMessage().startsWith(words), failure.getMessage());
+        assertTrue(String.valueOf(failure.getMessage()).startsWith(words), failure.getMessage());
     }
 
     private static ByteString report(String workload, int times) {
@@ -188,10 +192,9 @@ class MachineReaderTest {
                 .mapToObj(i -> "'" + i + "': ''")
                 .collect(Collectors.joining(","));
         String workloads = String.join(",", Collections.nCopies(workload.isEmpty() ? 0 : times, workload));
-        return ByteString.copyFromUtf8(
-                ("{'labels': {" + labels + "}, 'report': {'at': '1970-01-01T00:00:00Z', 'workloads': [" + workloads
-                                + "]}}")
-                        .replace('\'', '"'));
+        return ByteString.copyFromUtf8(("{'labels': {" + labels
+                        + "}, 'report': {'at': '1970-01-01T00:00:00Z', 'workloads': [" + workloads + "]}}")
+                .replace('\'', '"'));
     }
 
     @Test

@@ -79,8 +79,7 @@ final class EtcdFollowerTest {
                 () -> lookedAt.run());
         source.refresh();
         thread = Thread.ofVirtual()
-                .start(new EtcdFollower(
-                        etcd, KEYS, source, large, states::add, look, clock, new SplittableRandom(1)));
+                .start(new EtcdFollower(etcd, KEYS, source, large, states::add, look, clock, new SplittableRandom(1)));
     }
 
     @AfterEach
@@ -153,8 +152,8 @@ final class EtcdFollowerTest {
         await().atMost(PATIENCE).until(() -> looks.get() >= EtcdFollower.SETS_AT_ONCE);
         Thread following = Objects.requireNonNull(thread);
         await().atMost(PATIENCE)
-                .until(() -> following.getState() == Thread.State.TIMED_WAITING
-                        || looks.get() > EtcdFollower.SETS_AT_ONCE);
+                .until(() ->
+                        following.getState() == Thread.State.TIMED_WAITING || looks.get() > EtcdFollower.SETS_AT_ONCE);
         following.interrupt();
         assertTrue(following.join(PATIENCE));
         assertEquals(EtcdFollower.SETS_AT_ONCE, looks.get());

@@ -125,7 +125,7 @@ class BucketReportsTest {
         BucketReports reports = read(MUCH);
 
         assertEquals(ImmutableSet.of("b"), reports.machines().keySet());
-        String problem = reports.problems().get("gs://bucket/reports/a.json");
+        String problem = String.valueOf(reports.problems().get("gs://bucket/reports/a.json"));
         assertTrue(problem.startsWith("can't be read: workloads: more than 10000"), problem);
     }
 
