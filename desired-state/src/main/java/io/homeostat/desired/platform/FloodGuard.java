@@ -50,6 +50,7 @@ public final class FloodGuard extends ChannelDuplexHandler {
     private final Ticker ticker;
     private final Overhead overhead;
     private FloodedPeers.@Nullable Peer peer;
+    private @Nullable ChannelHandlerContext self;
     private long unread;
     private boolean counting;
     private boolean closed;
@@ -97,6 +98,7 @@ public final class FloodGuard extends ChannelDuplexHandler {
 
     @Override
     public void handlerAdded(ChannelHandlerContext context) {
+        self = context;
         kept.open(() -> context.executor().execute(() -> close(context, KeptMessages.TOO_MUCH)));
     }
 
@@ -154,13 +156,22 @@ public final class FloodGuard extends ChannelDuplexHandler {
         }
     }
 
-    @Override
-    public void userEventTriggered(ChannelHandlerContext context, Object event) {
-        if (event instanceof KernelWaits.Notice) {
-            close(context, "it sent descriptors that take long to close (SCM_RIGHTS)");
-        } else {
-            context.fireUserEventTriggered(event);
+    /** Closes the connection once the read that is under way is over; that may find it closed for another reason. */
+    void hasKeptWaiting() {
+        String why = "it sent descriptors that take long to close (SCM_RIGHTS)";
+        note(why);
+        ChannelHandlerContext context = self;
+        if (context != null) {
+            context.executor().execute(() -> close(context, why));
         }
+    }
+
+    private String note(String reason) {
+        String why = "closed on this side: " + reason;
+        if (peer != null) {
+            peer.flooded(why, ticker.nanoTime());
+        }
+        return why;
     }
 
     private static StatusRuntimeException unavailable(String why) {
@@ -175,10 +186,7 @@ public final class FloodGuard extends ChannelDuplexHandler {
         if (!closed) {
             closed = true;
             kept.closed();
-            String why = "closed on this side: " + reason;
-            if (peer != null) {
-                peer.flooded(why, ticker.nanoTime());
-            }
+            String why = note(reason);
             // For gRPC, which tells it to whoever waits for an answer.
             context.fireExceptionCaught(
                     Http2Exception.connectionError(Http2Error.ENHANCE_YOUR_CALM, unavailable(why), "%s", why));

@@ -90,7 +90,7 @@ public final class GrpcTransport implements AutoCloseable {
     private void guard(Channel connection) {
         Channel guarded = FloodGuard.plain(connection, kept, peers);
         if (waits != null) {
-            waits.watch(guarded);
+            waits.watch(guarded, guarded.pipeline().get(FloodGuard.class));
         }
     }
 

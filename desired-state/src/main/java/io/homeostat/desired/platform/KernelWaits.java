@@ -9,32 +9,46 @@ import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.RecvByteBufAllocator;
+import io.netty.util.concurrent.EventExecutor;
+import io.netty.util.concurrent.Ticker;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Keeps the thread of all connections to unix sockets from waiting in the kernel for one of them. Whoever has the other end can pass
- * descriptors, unix(7). Nobody here takes them, so the kernel closes them in our thread, and to close that of a TCP connection takes as long as
- * its user likes (SO_LINGER, socket(7)). A call that takes too long is interrupted, and the connection is closed by {@link FloodGuard}.
+ * descriptors, unix(7). Nobody here takes them, so the kernel closes them in our thread, when it reads or when it closes the connection, and to
+ * close that of a TCP connection takes as long as its user likes (SO_LINGER, socket(7)).
+ *
+ * <p>As long as anything goes on at such connections the thread is asked whether it is there. When it does not answer, what it does in the kernel
+ * is interrupted; a thread that is only busy does not notice. A connection whose reads take that long is closed by {@link FloodGuard}.
  */
 final class KernelWaits {
-    /** What is told to the handlers of a connection that has kept the thread waiting. */
-    record Notice() {}
+    private static final Logger LOG = LoggerFactory.getLogger(KernelWaits.class);
 
-    /** So long a call is waited for at least, and twice as long at most: one that was only held up with the whole machine is over by then. */
-    private static final long PATIENCE = 500;
+    /** It is interrupted when it has not answered for twice as long: when the whole machine stood still it answers meanwhile. */
+    private static final long PATIENCE = 100;
+
+    /** How long the reads of a connection may take, and how much of any time goes on to be allowed. */
+    private static final long MOST_WAITED = TimeUnit.SECONDS.toNanos(1);
+
+    private static final int ALLOWED_ONE_IN = 50;
+
+    /** How much of a read counts: more is interrupted, unless the machine stood still. */
+    private static final long MOST_COUNTED = TimeUnit.MILLISECONDS.toNanos(3 * PATIENCE);
 
     private final Supplier<Runnable> wakers;
     private final Executor later;
     private @Nullable Runnable waker;
-    private boolean inside;
-    private boolean woken;
     private boolean watched;
-    private long calls;
-    private long seen;
+    private boolean active;
+    private boolean answered;
+    private boolean late;
 
     /** @param wakers called by the thread; returns what interrupts a system call of it */
     KernelWaits(Supplier<Runnable> wakers) {
@@ -47,54 +61,83 @@ final class KernelWaits {
         this.later = later;
     }
 
-    /** Begins a call of the kernel. */
-    synchronized void begin() {
+    /** Notes that the thread does something at a connection; called by it. */
+    synchronized void active(EventExecutor thread) {
         if (waker == null) {
             waker = wakers.get();
         }
-        inside = true;
-        woken = false;
-        calls++;
         if (!watched) {
             watched = true;
-            later.execute(this::look);
+            ask(thread);
         }
+        // It has answered before it closes what is closed now, so it is asked again.
+        active = true;
     }
 
-    /** Ends the call, and returns whether it had to be interrupted. */
-    synchronized boolean end() {
-        boolean wasWoken = inside && woken;
-        inside = false;
-        return wasWoken;
+    private void ask(EventExecutor thread) {
+        active = false;
+        answered = false;
+        late = false;
+        try {
+            thread.execute(this::answer);
+        } catch (RejectedExecutionException e) {
+            // It is about to end.
+            LOG.debug("no more connections: {}", e.toString());
+        }
+        later.execute(() -> look(thread));
     }
 
-    private synchronized void look() {
-        if (calls == seen) {
-            if (!inside) {
-                watched = false;
-                return;
-            }
-            if (waker != null) {
+    private synchronized void answer() {
+        answered = true;
+    }
+
+    private synchronized void look(EventExecutor thread) {
+        if (thread.isTerminated() || (answered && !active)) {
+            watched = false;
+        } else if (answered) {
+            ask(thread);
+        } else {
+            if (late && waker != null) {
                 waker.run();
             }
-            woken = true;
+            late = true;
+            later.execute(() -> look(thread));
         }
-        seen = calls;
-        later.execute(this::look);
     }
 
-    /** Watches a connection that was not used yet. */
-    void watch(Channel connection) {
-        connection.config().setRecvByteBufAllocator(new Reads(connection));
+    /** Watches a connection that was not used yet, and has this guard. */
+    void watch(Channel connection, FloodGuard guard) {
+        connection.config().setRecvByteBufAllocator(new Reads(connection, guard, Ticker.systemTicker()));
         connection.pipeline().addFirst(new Ends());
     }
 
     /** Netty asks it right before and after each read(2). */
     private final class Reads extends AdaptiveRecvByteBufAllocator {
         private final Channel connection;
+        private final FloodGuard guard;
+        private final Ticker ticker;
+        private final TokenBucket waited;
+        private long since;
 
-        Reads(Channel connection) {
+        Reads(Channel connection, FloodGuard guard, Ticker ticker) {
             this.connection = connection;
+            this.guard = guard;
+            this.ticker = ticker;
+            this.since = ticker.nanoTime();
+            this.waited = new TokenBucket(MOST_WAITED, ALLOWED_ONE_IN, since);
+        }
+
+        private void begin() {
+            active(connection.eventLoop());
+            since = ticker.nanoTime();
+        }
+
+        private void end() {
+            long now = ticker.nanoTime();
+            waited.take(Math.min(now - since, MOST_COUNTED));
+            if (waited.available(now) < 0) {
+                guard.hasKeptWaiting();
+            }
         }
 
         @Override
@@ -110,37 +153,26 @@ final class KernelWaits {
 
                 @Override
                 public void lastBytesRead(int bytes) {
-                    if (end()) {
-                        // Not within the read that is under way.
-                        connection
-                                .eventLoop()
-                                .execute(() -> connection.pipeline().fireUserEventTriggered(new Notice()));
-                    }
+                    end();
                     super.lastBytesRead(bytes);
                 }
             };
         }
     }
 
+    /** The connection is really closed when the thread looks for input the next time. */
     private final class Ends extends ChannelDuplexHandler {
         @Override
         public void close(ChannelHandlerContext context, ChannelPromise promise) {
-            begin();
+            active(context.channel().eventLoop());
             ChannelFuture _ = context.close(promise);
-            over(context);
         }
 
-        /** Also when a read has failed, which Netty does not tell. */
+        /** Also when a read or write has failed, and Netty has closed it. */
         @Override
         public void channelInactive(ChannelHandlerContext context) {
-            over(context);
+            active(context.channel().eventLoop());
             context.fireChannelInactive();
-        }
-
-        private void over(ChannelHandlerContext context) {
-            if (end()) {
-                context.fireUserEventTriggered(new Notice());
-            }
         }
     }
 }

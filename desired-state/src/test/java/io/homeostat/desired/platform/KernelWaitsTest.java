@@ -1,26 +1,55 @@
 package io.homeostat.desired.platform;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.netty.util.concurrent.DefaultEventExecutor;
+import io.netty.util.concurrent.EventExecutor;
 import java.util.ArrayDeque;
 import java.util.Queue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
+@Timeout(value = 1, unit = TimeUnit.MINUTES)
 class KernelWaitsTest {
     private final Queue<Runnable> due = new ArrayDeque<>();
     private final AtomicInteger woken = new AtomicInteger();
     private final KernelWaits waits = new KernelWaits(() -> woken::incrementAndGet, due::add);
+    private final EventExecutor thread = new DefaultEventExecutor();
+    private final CountDownLatch free = new CountDownLatch(1);
 
-    private void later() {
+    @AfterEach
+    void end() {
+        free.countDown();
+        thread.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS);
+    }
+
+    private void hold() {
+        thread.execute(() -> {
+            try {
+                free.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+    }
+
+    /** After the thread has done all that it was given. */
+    private void later() throws Exception {
+        if (free.getCount() == 0) {
+            thread.submit(() -> {}).get();
+        }
         due.remove().run();
     }
 
     @Test
-    void aCallThatIsSeenTwiceIsInterruptedUntilItEnds() {
-        waits.begin();
+    void aThreadThatDoesNotAnswerIsWokenUntilItDoes() throws Exception {
+        hold();
+        waits.active(thread);
         later();
         assertEquals(0, woken.get());
 
@@ -28,40 +57,35 @@ class KernelWaitsTest {
         later();
 
         assertEquals(2, woken.get());
-        assertTrue(waits.end());
-        assertFalse(waits.end());
-    }
-
-    @Test
-    void callsThatEndAreNotInterruptedHoweverManyThereAre() {
-        for (int call = 0; call < 100; call++) {
-            waits.begin();
-            later();
-            assertFalse(waits.end());
-        }
-
-        assertEquals(0, woken.get());
-    }
-
-    @Test
-    void whereNothingIsCalledNobodyLooks() {
-        waits.begin();
-        assertFalse(waits.end());
+        free.countDown();
         later();
+        later();
+        assertEquals(2, woken.get());
+        assertTrue(due.isEmpty());
+    }
+
+    @Test
+    void oneThatAnswersIsAskedAsLongAsAnythingGoesOn() throws Exception {
+        free.countDown();
+        for (int time = 0; time < 100; time++) {
+            waits.active(thread);
+            assertEquals(1, due.size());
+            later();
+        }
         later();
 
         assertTrue(due.isEmpty());
-        waits.begin();
+        assertEquals(0, woken.get());
+        waits.active(thread);
         assertEquals(1, due.size());
     }
 
     @Test
-    void theNextCallIsNotBlamedForTheLastOne() {
-        waits.begin();
-        later();
-        later();
-        waits.begin();
+    void aThreadThatHasEndedIsNotAsked() throws Exception {
+        waits.active(thread);
+        thread.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS).get();
+        due.remove().run();
 
-        assertFalse(waits.end());
+        assertTrue(due.isEmpty());
     }
 }

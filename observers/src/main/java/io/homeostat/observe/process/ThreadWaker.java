@@ -26,9 +26,11 @@ public final class ThreadWaker {
         return () -> {
             // Whoever does not handle it is ended by it.
             int result = isHandled() ? Libc.signalThread(thread, SIGNAL) : -Libc.EPERM;
-            LOG.warn(
-                    "a thread waits for a connection in the kernel; {}",
-                    result == 0 ? "it is woken" : Libc.words(-result));
+            if (result < 0) {
+                LOG.warn("a thread does not answer, and can't be woken: {}", Libc.words(-result));
+            } else {
+                LOG.debug("a thread does not answer, and was woken");
+            }
         };
     }
 
