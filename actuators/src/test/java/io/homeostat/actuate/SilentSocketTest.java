@@ -4,7 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.homeostat.desired.model.guest.GuestEndpoint;
+import io.homeostat.desired.model.guest.GuestEndpoint.HybridVsock;
 import io.homeostat.desired.model.guest.GuestEndpoint.Unix;
+import io.homeostat.observe.ttrpc.Wire;
+import java.util.List;
+import org.awaitility.Awaitility;
 import io.homeostat.observe.guest.GuestDialer;
 import io.homeostat.observe.guest.UnreachableGuest;
 import io.homeostat.observe.health.Health;
@@ -130,6 +135,33 @@ class SilentSocketTest {
         });
     }
 
+    @Test
+    void norDoesAMonitorOfGuests() throws Exception {
+        passing(10, (plugins, socket) -> {
+            String words = connect(new HybridVsock(socket.toString(), 1024), Duration.ofSeconds(2));
+            assertTrue(words.startsWith("NO_ANSWER") || words.startsWith("WRONG_PROTOCOL"), words);
+            Awaitility.await().atMost(Duration.ofMinutes(1)).until(() -> threads("connect ").isEmpty()
+                    && threads("close").isEmpty());
+        });
+    }
+
+    private static List<Thread> threads(String name) {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith(name))
+                .toList();
+    }
+
+    private static String connect(GuestEndpoint endpoint, Duration timeout) {
+        try (ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+                Wire wire = new GuestDialer(timer).connect(endpoint, timeout)) {
+            return "connected: " + wire;
+        } catch (UnreachableGuest e) {
+            return e.reason() + ": " + e.getMessage();
+        } catch (IOException e) {
+            return e.toString();
+        }
+    }
+
     private interface Calls {
         void at(PluginChannel plugins, Path socket);
     }
@@ -160,14 +192,8 @@ class SilentSocketTest {
 
     @Test
     void aGuestThereDoesNotAnswer() throws Exception {
-        try (ForeignMount _ = ForeignMount.silent(silent);
-                ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor()) {
-            String words;
-            try {
-                words = "connected: " + new GuestDialer(timer).connect(new Unix(link.toString()), SHORT);
-            } catch (UnreachableGuest e) {
-                words = e.reason() + ": " + e.getMessage();
-            }
+        try (ForeignMount _ = ForeignMount.silent(silent)) {
+            String words = connect(new Unix(link.toString()), SHORT);
             assertTrue(words.startsWith("NO_ANSWER"), words);
         }
     }

@@ -10,6 +10,7 @@ import io.homeostat.observe.files.UserSockets;
 import io.homeostat.observe.guest.UnreachableGuest.Reason;
 import io.homeostat.observe.health.CallFailure;
 import io.homeostat.observe.process.Libc;
+import io.homeostat.observe.process.WakeableThread;
 import io.homeostat.observe.ttrpc.SocketWire;
 import io.homeostat.observe.ttrpc.Wire;
 import java.io.IOException;
@@ -25,7 +26,9 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
@@ -65,6 +68,12 @@ public final class GuestDialer {
     private static final int ECONNREFUSED = 111;
     private static final int EHOSTUNREACH = 113;
 
+    /** Beyond a limit that is kept unless the kernel is in the way. */
+    private static final Duration GRACE = Duration.ofSeconds(1);
+
+    /** More than it takes to find out that nobody is there. */
+    private static final Duration OF_THE_KERNEL = Duration.ofHours(1);
+
     private final ScheduledExecutorService timer;
 
     /** @param timer for time limits; not closed. Once it is shut down, nobody is connected to any more */
@@ -79,10 +88,48 @@ public final class GuestDialer {
      */
     public Wire connect(GuestEndpoint endpoint, Duration timeout) throws UnreachableGuest {
         return switch (endpoint) {
-            case Unix(String path) -> unix(endpoint, Path.of(path), -1, timeout);
-            case HybridVsock(String path, int port) -> unix(endpoint, Path.of(path), port, timeout);
-            case Vsock(int cid, int port) -> vsock(endpoint, cid, port);
+            case Unix(String path) -> apart(endpoint, timeout, () -> unix(endpoint, Path.of(path), -1, timeout));
+            case HybridVsock(String path, int port) ->
+                apart(endpoint, timeout, () -> unix(endpoint, Path.of(path), port, timeout));
+            case Vsock(int cid, int port) -> apart(endpoint, OF_THE_KERNEL, () -> vsock(endpoint, cid, port));
         };
+    }
+
+    /** On a thread of its own, as the kernel may wait there. */
+    private static Wire apart(GuestEndpoint endpoint, Duration timeout, Callable<Wire> dial) throws UnreachableGuest {
+        CompletableFuture<Wire> result = new CompletableFuture<>();
+        WakeableThread dialing = new WakeableThread("connect " + endpoint, () -> {
+            try {
+                Wire wire = dial.call();
+                if (!result.complete(wire)) {
+                    // Nobody waits for it any more.
+                    wire.close();
+                }
+            } catch (Exception | Error e) {
+                result.completeExceptionally(e);
+            }
+        });
+        dialing.start();
+        Duration limit = timeout.plus(GRACE);
+        dialing.wakeAfter(limit);
+        try {
+            Wire _ = result.get(limit.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            result.completeExceptionally(silent(endpoint, timeout));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            result.completeExceptionally(notTried(endpoint, "interrupted while connecting", e));
+        } catch (ExecutionException e) {
+            LOG.debug("{}: {}", endpoint, e.toString());
+        }
+        try {
+            return result.join();
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof UnreachableGuest unreachable) {
+                throw unreachable;
+            }
+            throw new IllegalStateException("a connection is made, or it is told why not", e.getCause());
+        }
     }
 
     /** @param port of the guest, when a monitor listens at the socket; else -1 */
@@ -244,38 +291,15 @@ public final class GuestDialer {
         if (descriptor < 0) {
             throw vsockFailure(endpoint, -descriptor);
         }
-        CompletableFuture<Integer> result = new CompletableFuture<>();
-        // The kernel waits for seconds, which would pin the carrier of a virtual thread.
-        Thread _ = Thread.ofPlatform().daemon().name("connect " + endpoint).start(() -> {
-            int connected;
-            do {
-                connected = Libc.connectToVsock(descriptor, cid, port);
-            } while (connected == -Libc.EINTR);
-            if (!result.complete(connected)) {
-                // Nobody waits for it any more.
-                int _ = Libc.close(descriptor);
-            }
-        });
-        int connected = await(endpoint, result);
+        int connected;
+        do {
+            connected = Libc.connectToVsock(descriptor, cid, port);
+        } while (connected == -Libc.EINTR);
         if (connected < 0) {
             int _ = Libc.close(descriptor);
             throw vsockFailure(endpoint, -connected);
         }
         return new VsockWire(descriptor);
-    }
-
-    private static int await(GuestEndpoint endpoint, CompletableFuture<Integer> result) throws UnreachableGuest {
-        try {
-            return result.get();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            if (result.complete(-Libc.EINTR)) {
-                throw new UnreachableGuest(Reason.NOT_TRIED, endpoint + ": interrupted while connecting", e);
-            }
-            return result.getNow(-Libc.EINTR);
-        } catch (ExecutionException e) {
-            throw new IllegalStateException("a connection is made or fails by its number", e);
-        }
     }
 
     static UnreachableGuest vsockFailure(GuestEndpoint endpoint, int error) {
@@ -300,10 +324,14 @@ public final class GuestDialer {
     }
 
     private static void close(SocketChannel channel) {
-        try {
-            channel.close();
-        } catch (IOException e) {
-            LOG.debug("a connection could not be closed: {}", e.toString());
-        }
+        WakeableThread closing = new WakeableThread("close", () -> {
+            try {
+                channel.close();
+            } catch (IOException e) {
+                LOG.debug("a connection could not be closed: {}", e.toString());
+            }
+        });
+        closing.start();
+        closing.wakeAfter(GRACE);
     }
 }

@@ -2,6 +2,8 @@ package io.homeostat.observe.ttrpc;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.UnsafeByteOperations;
+import io.homeostat.observe.process.WakeableThread;
+import java.time.Duration;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -75,14 +77,17 @@ final class FrameConnection implements AutoCloseable {
     /** Frames that a caller sends for others as well, before the writer goes on with it. */
     private static final int FAVOUR = 64;
 
+    /** How long its threads have once it is closed. */
+    private static final Duration PATIENCE = Duration.ofSeconds(1);
+
     private final Wire wire;
     private final Receiver receiver;
     private final Queue<Outgoing> queue = new ConcurrentLinkedQueue<>();
     private final AtomicLong waiting = new AtomicLong();
     private final AtomicBoolean crowded = new AtomicBoolean();
     private final AtomicReference<@Nullable IOException> broken = new AtomicReference<>();
-    private final Thread reader;
-    private final Thread writer;
+    private final WakeableThread reader;
+    private final WakeableThread writer;
 
     /** Held by whoever writes, who has what is below. */
     private final ReentrantLock writing = new ReentrantLock();
@@ -107,8 +112,8 @@ final class FrameConnection implements AutoCloseable {
     FrameConnection(Wire wire, String name, Receiver receiver) {
         this.wire = wire;
         this.receiver = receiver;
-        this.reader = Thread.ofPlatform().daemon().name(name + " reader").unstarted(this::read);
-        this.writer = Thread.ofPlatform().daemon().name(name + " writer").unstarted(this::write);
+        this.reader = new WakeableThread(name + " reader", this::read);
+        this.writer = new WakeableThread(name + " writer", this::write);
     }
 
     void start() {
@@ -336,6 +341,8 @@ final class FrameConnection implements AutoCloseable {
         if (broken.compareAndSet(null, reason)) {
             close(wire);
             writer.interrupt();
+            reader.wakeAfter(PATIENCE);
+            writer.wakeAfter(PATIENCE);
             receiver.ended(reason);
         }
     }

@@ -7,6 +7,7 @@ import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.guest.GuestConnection;
 import io.homeostat.observe.ttrpc.Wire;
+import io.homeostat.observe.process.WakeableThread;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -69,7 +70,7 @@ final class GuestLogs implements AutoCloseable {
         private final GuestEndpoint endpoint;
         private final GuestLogs all;
         private @Nullable Wire wire;
-        private @Nullable Thread thread;
+        private @Nullable WakeableThread thread;
         private boolean closed;
 
         private Reader(WorkloadId id, Guests.Guest guest, GuestEndpoint endpoint, GuestLogs all) {
@@ -82,11 +83,8 @@ final class GuestLogs implements AutoCloseable {
         static Reader start(WorkloadId id, Guests.Guest guest, GuestEndpoint endpoint, GuestLogs all) {
             Reader reader = new Reader(id, guest, endpoint, all);
             synchronized (reader) {
-                // Whoever waits in vsock pins the carrier of a virtual thread.
-                reader.thread = Thread.ofPlatform()
-                        .daemon()
-                        .name("log of " + id.brief())
-                        .start(reader::run);
+                reader.thread = new WakeableThread("log of " + id.brief(), reader::run);
+                reader.thread.start();
             }
             return reader;
         }
@@ -128,6 +126,7 @@ final class GuestLogs implements AutoCloseable {
             closed = true;
             if (thread != null) {
                 thread.interrupt();
+                thread.wakeAfter(TIMEOUT);
             }
             if (wire != null) {
                 try {
