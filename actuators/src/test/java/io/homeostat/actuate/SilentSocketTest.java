@@ -7,14 +7,12 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.desired.model.guest.GuestEndpoint.HybridVsock;
 import io.homeostat.desired.model.guest.GuestEndpoint.Unix;
-import io.homeostat.observe.ttrpc.Wire;
-import java.util.List;
-import org.awaitility.Awaitility;
 import io.homeostat.observe.guest.GuestDialer;
 import io.homeostat.observe.guest.UnreachableGuest;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.observe.health.PluginChannel;
+import io.homeostat.observe.ttrpc.Wire;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.StandardProtocolFamily;
@@ -26,11 +24,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -140,8 +140,10 @@ class SilentSocketTest {
         passing(10, (plugins, socket) -> {
             String words = connect(new HybridVsock(socket.toString(), 1024), Duration.ofSeconds(2));
             assertTrue(words.startsWith("NO_ANSWER") || words.startsWith("WRONG_PROTOCOL"), words);
-            Awaitility.await().atMost(Duration.ofMinutes(1)).until(() -> threads("connect ").isEmpty()
-                    && threads("close").isEmpty());
+            Awaitility.await()
+                    .atMost(Duration.ofMinutes(1))
+                    .until(() ->
+                            threads("connect ").isEmpty() && threads("close").isEmpty());
         });
     }
 
@@ -170,8 +172,7 @@ class SilentSocketTest {
         Path socket = temp.resolve("evil.sock");
         Path other = temp.resolve("other.sock");
         assumeTrue(Files.isExecutable(Path.of("/usr/bin/python3")), "python3 passes descriptors here");
-        Process evil = new ProcessBuilder(
-                        "/usr/bin/python3", "-c", PASSING, socket.toString(), String.valueOf(frames))
+        Process evil = new ProcessBuilder("/usr/bin/python3", "-c", PASSING, socket.toString(), String.valueOf(frames))
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         try (PluginChannel plugins = new PluginChannel(InstantSource.system());

@@ -74,6 +74,14 @@ public final class FloodGuard extends ChannelDuplexHandler {
         return guarded(connection, PLAIN, kept, peers);
     }
 
+    /** As {@link #plain(Channel, KeptMessages, FloodedPeers)}, to a peer that is not known by the address that is connected to. */
+    static FloodGuard plainTo(FloodedPeers.Peer peer, Channel connection, KeptMessages kept) {
+        FloodGuard guard = new FloodGuard(PLAIN, kept, null, Ticker.systemTicker());
+        guard.peer = peer;
+        connection.pipeline().addFirst(guard);
+        return guard;
+    }
+
     /** Guards a connection with TLS that was not used yet, see {@link #plain}. */
     static <C extends Channel> C encrypted(C connection, KeptMessages kept, FloodedPeers peers) {
         return guarded(connection, ENCRYPTED, kept, peers);
@@ -111,7 +119,9 @@ public final class FloodGuard extends ChannelDuplexHandler {
     public void connect(
             ChannelHandlerContext context, SocketAddress remote, SocketAddress local, ChannelPromise promise) {
         // First in the pipeline, so the last that hears of it: this is the address that is really connected to.
-        peer = peers == null ? null : peers.at(remote);
+        if (peers != null) {
+            peer = peers.at(remote);
+        }
         String flood = peer == null ? null : peer.flood(ticker.nanoTime());
         if (flood == null) {
             ChannelFuture _ = context.connect(remote, local, promise);

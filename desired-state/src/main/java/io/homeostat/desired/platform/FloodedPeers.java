@@ -1,11 +1,5 @@
 package io.homeostat.desired.platform;
 
-import java.io.IOException;
-import java.net.SocketAddress;
-import java.net.UnixDomainSocketAddress;
-import java.nio.file.Files;
-import java.nio.file.attribute.BasicFileAttributes;
-import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -26,22 +20,8 @@ final class FloodedPeers {
         }
     }
 
-    /** A socket's file, which tells the socket from a later one of its name. */
-    private record SocketFile(Object key, FileTime bound) {}
-
-    /** The peer that listens at an address now. */
-    Peer at(SocketAddress address) {
-        if (address instanceof UnixDomainSocketAddress unix) {
-            try {
-                BasicFileAttributes file = Files.readAttributes(unix.getPath(), BasicFileAttributes.class);
-                // By whichever path it is reached.
-                Object key = file.fileKey() == null ? unix.getPath() : file.fileKey();
-                return new Peer(new SocketFile(key, file.lastModifiedTime()));
-            } catch (IOException e) {
-                // The connection will fail, too.
-                return new Peer(address);
-            }
-        }
+    /** The peer at an address, or at the path of a unix socket as it is asked for: what is behind that its user can exchange at any time. */
+    Peer at(Object address) {
         return new Peer(address);
     }
 

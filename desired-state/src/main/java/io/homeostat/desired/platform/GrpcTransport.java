@@ -84,13 +84,13 @@ public final class GrpcTransport implements AutoCloseable {
      * @param rule whose servers are told anything; calls to others fail with UNAVAILABLE
      */
     public ManagedChannelBuilder<?> unix(Path socket, ServerRule rule) {
-        return configured(toUnixSocket(() -> new Redirection(sockets, socket, rule, Status.UNAVAILABLE), this::guard));
+        return configured(toUnixSocket(() -> new Redirection(sockets, socket, rule, Status.UNAVAILABLE), connection -> guard(connection, socket)));
     }
 
-    private void guard(Channel connection) {
-        Channel guarded = FloodGuard.plain(connection, kept, peers);
+    private void guard(Channel connection, Path socket) {
+        FloodGuard guard = FloodGuard.plainTo(peers.at(socket), connection, kept);
         if (waits != null) {
-            waits.watch(guarded, guarded.pipeline().get(FloodGuard.class));
+            waits.watch(connection, guard);
         }
     }
 

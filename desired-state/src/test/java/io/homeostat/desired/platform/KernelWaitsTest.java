@@ -8,6 +8,7 @@ import io.netty.util.concurrent.EventExecutor;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -25,7 +26,7 @@ class KernelWaitsTest {
     @AfterEach
     void end() {
         free.countDown();
-        thread.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS);
+        Future<?> _ = thread.shutdownGracefully(0, 0, TimeUnit.MILLISECONDS);
     }
 
     private void hold() {
