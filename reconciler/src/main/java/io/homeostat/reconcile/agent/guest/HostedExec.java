@@ -1,7 +1,5 @@
 package io.homeostat.reconcile.agent.guest;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.protobuf.ByteString;
 import io.grpc.Context;
 import io.homeostat.observe.process.ProcFs;
@@ -11,9 +9,6 @@ import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -48,7 +43,6 @@ final class HostedExec {
     private static final Duration LINGER = Duration.ofSeconds(1);
 
     private static final int SIGKILL = 9;
-    private static final ObjectMapper MAPPER = new ObjectMapper();
 
     private final Process process;
     private final @Nullable PseudoTerminal terminal;
@@ -63,6 +57,7 @@ final class HostedExec {
             TimeUnit.SECONDS,
             new SynchronousQueue<>(),
             Thread.ofPlatform().daemon().name("exec input").factory());
+    private volatile boolean killed;
     private long pid;
     private ProcFs.@Nullable ProcessKey key;
 
@@ -87,7 +82,7 @@ final class HostedExec {
         }
         whole.addAll(command);
         ProcessBuilder builder = new ProcessBuilder(whole).directory(new File("/"));
-        FileChannel messages = FileChannel.open(log);
+        RuntimeLog messages = RuntimeLog.open(log);
         HostedExec exec = null;
         boolean started = false;
         try {
@@ -144,14 +139,13 @@ final class HostedExec {
         output.start();
     }
 
-    private void followProcess(FileChannel messages) {
+    private void followProcess(RuntimeLog messages) {
         thread("exec end", () -> {
                     try (messages) {
-                        awaitEnd();
-                        end.complete(statusIn(messages).orElse(process.exitValue()));
+                        awaitEnd(messages);
+                        end.complete(status(messages).orElse(process.exitValue()));
                     } catch (IOException e) {
-                        LOG.warn("the log of the runtime can't be read: {}", e.getMessage());
-                        end.complete(process.exitValue());
+                        LOG.warn("the log of the runtime can't be closed: {}", e.getMessage());
                     } catch (InterruptedException e) {
                         Thread.currentThread().interrupt();
                     }
@@ -161,14 +155,15 @@ final class HostedExec {
 
     /**
      * Waits for the end of the runtime's process. By itself it would not end as long as any process has an output of the command open, which
-     * may be in another container.
+     * may be in another container, nor as long as the command's process is kept from its end, as by one that traces it.
      */
-    private void awaitEnd() throws InterruptedException {
+    private void awaitEnd(RuntimeLog messages) throws InterruptedException {
         long left = LINGER.toNanos();
         long before = system.ticker().read();
         while (!process.waitFor(LOOK_AT_PROCESS, TimeUnit.MILLISECONDS)) {
+            Optional<Integer> _ = status(messages);
             long now = system.ticker().read();
-            if (!isRunning() && !stdout.isFull() && !stderr.isFull()) {
+            if (killed || (!isRunning() && !stdout.isFull() && !stderr.isFull())) {
                 left -= now - before;
                 if (left <= 0) {
                     process.destroyForcibly();
@@ -178,12 +173,24 @@ final class HostedExec {
         }
     }
 
+    /** Returns the exit status that the runtime has logged for the command's process. The runtime may have been killed after that. */
+    private Optional<Integer> status(RuntimeLog messages) {
+        try {
+            return messages.statusOf(pid);
+        } catch (IOException e) {
+            LOG.warn("the log of the runtime can't be read: {}", e.getMessage());
+            return Optional.empty();
+        }
+    }
+
+    /** Whether its process runs. One that has ended stays as a zombie as long as another one traces it. */
     private boolean isRunning() {
         ProcFs.ProcessKey own = key;
         try {
             return own != null
                     && system.procFs()
                             .stat(own.pid())
+                            .filter(ProcFs.Stat::alive)
                             .map(ProcFs.ProcessKey::of)
                             .filter(own::equals)
                             .isPresent();
@@ -191,23 +198,6 @@ final class HostedExec {
             LOG.debug("process {} of a command: {}", own, e.getMessage());
             return true;
         }
-    }
-
-    /** Returns the exit status that the runtime has logged for the command's process. The runtime may have been killed after that. */
-    private Optional<Integer> statusIn(FileChannel messages) throws IOException {
-        for (String line : text(messages).lines().toList().reversed()) {
-            JsonNode message = MAPPER.readTree(line);
-            if (message.path("pid").asLong() == pid && message.path("status").isInt()) {
-                return Optional.of(message.path("status").asInt());
-            }
-        }
-        return Optional.empty();
-    }
-
-    private static String text(FileChannel messages) throws IOException {
-        ByteBuffer all = ByteBuffer.allocate(Math.toIntExact(messages.size()));
-        int length = messages.read(all, 0);
-        return new String(all.array(), 0, Math.max(0, length), StandardCharsets.UTF_8);
     }
 
     /** Not a virtual one: each waits as long as the command runs. */
@@ -246,7 +236,7 @@ final class HostedExec {
         }
     }
 
-    private void awaitStart(Path pidFile, FileChannel messages) throws IOException, InterruptedException {
+    private void awaitStart(Path pidFile, RuntimeLog messages) throws IOException, InterruptedException {
         long deadline = system.ticker().read() + START.toNanos();
         while (true) {
             // In this order: one that has ended has written its number before.
@@ -255,7 +245,7 @@ final class HostedExec {
                 break;
             }
             if (ended) {
-                throw Refusals.internal(OciRuntime.failure(text(messages))
+                throw Refusals.internal(OciRuntime.failure(messages.end())
                         .orElse("the runtime has ended with exit status " + process.exitValue()));
             }
             if (system.ticker().read() - deadline >= 0) {
@@ -294,7 +284,8 @@ final class HostedExec {
     }
 
     /**
-     * Sends a signal to the process of the command. SIGKILL ends a command without one, too, which has only its output left.
+     * Sends a signal to the process of the command. SIGKILL ends the command, too, whatever keeps its process from its end, and whoever
+     * still reads its output.
      *
      * @return false when it has ended
      */
@@ -303,13 +294,15 @@ final class HostedExec {
             return false;
         }
         ProcFs.ProcessKey to = key;
-        if (to != null && system.signals().send(to.pid(), to.startTicks(), number)) {
-            return true;
+        boolean sent = to != null && isRunning() && system.signals().send(to.pid(), to.startTicks(), number);
+        if (number != SIGKILL) {
+            return sent;
         }
-        if (number == SIGKILL) {
+        killed = true;
+        if (!sent) {
             process.destroyForcibly();
         }
-        return number == SIGKILL;
+        return true;
     }
 
     /**

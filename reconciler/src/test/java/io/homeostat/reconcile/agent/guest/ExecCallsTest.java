@@ -46,6 +46,11 @@ class ExecCallsTest extends SandboxTestBed {
     private static final long PID = 2_000_000_555;
     private static final String STAT = "proc/" + PID + "/stat";
 
+    /** More pieces than the output of a command holds. */
+    private static final int PIECES = 6;
+
+    private static final String PIECE = "x".repeat(60 << 10);
+
     /** Commands that were started. */
     private final List<ScriptedProcess> processes = new CopyOnWriteArrayList<>();
 
@@ -58,9 +63,13 @@ class ExecCallsTest extends SandboxTestBed {
             return process;
         });
         Files.createDirectories(guest.agent.layout().runDir());
-        guest.write(STAT, PID + " (sh) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 999 20 21 22");
+        guest.write(STAT, stat("S"));
         guest.start(service, APP);
         guest.commands.forgetLines();
+    }
+
+    private static String stat(String state) {
+        return PID + " (sh) " + state + " 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 1 18 999 20 21 22";
     }
 
     private static String option(List<String> command, String name) {
@@ -285,24 +294,63 @@ class ExecCallsTest extends SandboxTestBed {
     }
 
     @Test
-    void theLastOutputOfACommandIsReadHoweverSlowlyItsReaderIs() throws IOException {
+    void aCommandWhoseProcessIsKeptAsAZombieHasEnded() throws IOException {
         ScriptedProcess runtime = begin("one");
-        String piece = "x".repeat(60 << 10);
-        for (int i = 0; i < 6; i++) {
-            runtime.print(piece);
+        guest.write(STAT, stat("Z"));
+        guest.ticker.advanceWithEachRead(Duration.ofMillis(400));
+
+        assertEquals(137, await("one"));
+
+        assertTrue(runtime.isKilled());
+    }
+
+    @Test
+    void aZombieGetsNoSignalButItsCommandIsKilled() throws IOException {
+        ScriptedProcess runtime = begin("one");
+        guest.write(STAT, stat("Z"));
+
+        assertEquals(Status.Code.NOT_FOUND, Answer.refusal(service::signalProcess, signal(15)));
+        Answer.of(service::signalProcess, signal(9));
+
+        assertTrue(runtime.isKilled());
+        assertEquals(List.of(), guest.signals);
+    }
+
+    @Test
+    void aKilledCommandEndsWhateverKeepsItsProcessAndItsOutput() {
+        ScriptedProcess runtime = begin("one");
+        fillOutput(runtime, "one");
+
+        Answer.of(service::signalProcess, signal(9));
+        guest.ticker.advanceWithEachRead(Duration.ofMillis(400));
+
+        assertEquals(List.of(PID + ":999:9"), guest.signals);
+        assertEquals(137, await("one"));
+        assertTrue(runtime.isKilled());
+    }
+
+    private void fillOutput(ScriptedProcess process, String id) {
+        for (int i = 0; i < PIECES; i++) {
+            process.print(PIECE);
         }
         Awaitility.await()
                 .atMost(LONGEST)
                 .until(() ->
-                        machine.containers().get(APP).exec("one").output(false).isFull());
+                        machine.containers().get(APP).exec(id).output(false).isFull());
+    }
+
+    @Test
+    void theLastOutputOfACommandIsReadHoweverSlowlyItsReaderIs() throws IOException {
+        ScriptedProcess runtime = begin("one");
+        fillOutput(runtime, "one");
         Files.delete(guest.root.resolve(STAT));
         guest.ticker.advanceWithEachRead(Duration.ofSeconds(1));
         long reads = guest.ticker.reads();
         Awaitility.await().atMost(LONGEST).until(() -> guest.ticker.reads() > reads + 5);
         assertFalse(runtime.isKilled());
 
-        for (int i = 0; i < 6; i++) {
-            assertEquals(piece, read("one", false));
+        for (int i = 0; i < PIECES; i++) {
+            assertEquals(PIECE, read("one", false));
         }
 
         Awaitility.await().atMost(LONGEST).until(runtime::isKilled);
