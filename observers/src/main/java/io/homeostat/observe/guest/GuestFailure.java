@@ -20,6 +20,8 @@ public record GuestFailure(Kind kind, String words) {
         NOT_SUPPORTED,
         /** The guest's policy forbids it. */
         DENIED,
+        /** The agent does no more of it at present, which says nothing of what it was asked about. */
+        BUSY,
         /** The agent says no for another reason, which the words tell. */
         REFUSED,
         /** No answer in time. Whether it was done, or will be, is not known. */
@@ -58,6 +60,7 @@ public record GuestFailure(Kind kind, String words) {
             case NOT_FOUND -> words.endsWith(NOT_SUPPORTED) ? Kind.NOT_SUPPORTED : Kind.NO_PROCESS;
             case UNIMPLEMENTED -> Kind.NOT_SUPPORTED;
             case PERMISSION_DENIED -> Kind.DENIED;
+            case RESOURCE_EXHAUSTED -> Kind.BUSY;
             case DEADLINE_EXCEEDED -> Kind.SILENT;
             // Only what happens on this side has a cause.
             case UNAVAILABLE -> e.getCause() == null ? Kind.REFUSED : Kind.LOST;

@@ -94,6 +94,7 @@ class GuestFailureTest {
         "INTERNAL, Invalid container id c1, NO_CONTAINER",
         "INVALID_ARGUMENT, invalid container id: c1, NO_CONTAINER",
         "CANCELLED, Thread interrupted, OURS",
+        "RESOURCE_EXHAUSTED, too many commands, BUSY",
         "DATA_LOSS, something new, REFUSED",
     })
     void soIsWhatOthersSay(Status.Code code, String words, Kind kind) {

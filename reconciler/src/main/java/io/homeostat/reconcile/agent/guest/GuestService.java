@@ -171,7 +171,7 @@ final class GuestService extends AgentServiceImplBase {
                 status = HostedContainer.await(container.end());
             } else {
                 HostedExec exec = container.exec(request.getExecId());
-                status = HostedContainer.await(exec.end());
+                status = exec.await();
                 exec.forgetOutput();
             }
             return WaitProcessResponse.newBuilder().setStatus(status).build();
@@ -250,7 +250,7 @@ final class GuestService extends AgentServiceImplBase {
         HostedContainer container = containers.get(request.getContainerId());
         ByteString piece;
         if (!isFirst(container.id(), request.getExecId())) {
-            piece = container.exec(request.getExecId()).output(isError).take(request.getLen());
+            piece = container.exec(request.getExecId()).read(isError, request.getLen());
         } else if (isError && container.hasTerminal()) {
             piece = ByteString.EMPTY;
         } else {

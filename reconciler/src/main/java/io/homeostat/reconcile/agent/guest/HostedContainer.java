@@ -213,8 +213,8 @@ final class HostedContainer {
             long running =
                     execs.values().stream().filter(one -> !one.hasEnded()).count();
             if (running + beginning.size() >= MOST_RUNNING) {
-                throw Refusals.internal(MOST_RUNNING + " commands in container " + id
-                        + " have not ended, and more are not started; end one of them first");
+                throw Refusals.exhausted(MOST_RUNNING + " commands in container " + id
+                        + " have not ended, and more are not started; ask again when one has");
             }
             beginning.add(exec);
         }

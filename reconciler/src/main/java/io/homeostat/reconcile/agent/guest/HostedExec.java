@@ -24,6 +24,7 @@ import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,6 +43,9 @@ final class HostedExec {
     /** Time to read the output that a process has left behind, not counting the time that readers need. */
     private static final Duration LINGER = Duration.ofSeconds(1);
 
+    /** A command ends when no call has asked about it for so long. Somebody may have stopped the terminal that it prints to. */
+    private static final Duration FORSAKEN = Duration.ofMinutes(10);
+
     private static final int SIGKILL = 9;
 
     private final Process process;
@@ -57,6 +61,8 @@ final class HostedExec {
             TimeUnit.SECONDS,
             new SynchronousQueue<>(),
             Thread.ofPlatform().daemon().name("exec input").factory());
+    private final AtomicInteger calls = new AtomicInteger();
+    private volatile long lastCall;
     private volatile boolean killed;
     private long pid;
     private ProcFs.@Nullable ProcessKey key;
@@ -65,6 +71,7 @@ final class HostedExec {
         this.system = system;
         this.process = process;
         this.terminal = terminal;
+        this.lastCall = system.ticker().read();
     }
 
     /**
@@ -163,6 +170,7 @@ final class HostedExec {
         while (!process.waitFor(LOOK_AT_PROCESS, TimeUnit.MILLISECONDS)) {
             Optional<Integer> _ = status(messages);
             long now = system.ticker().read();
+            endForsaken(now);
             if (killed || (!isRunning() && !stdout.isFull() && !stderr.isFull())) {
                 left -= now - before;
                 if (left <= 0) {
@@ -170,6 +178,19 @@ final class HostedExec {
                 }
             }
             before = now;
+        }
+    }
+
+    private void endForsaken(long now) {
+        if (calls.get() > 0) {
+            lastCall = now;
+        } else if (!killed && now - lastCall >= FORSAKEN.toNanos()) {
+            LOG.info("process {} of a command is killed: nobody has asked about it for {}", pid, FORSAKEN);
+            try {
+                boolean _ = signal(SIGKILL);
+            } catch (IOException e) {
+                LOG.warn("process {} of a command can't be killed: {}", pid, e.getMessage());
+            }
         }
     }
 
@@ -274,9 +295,30 @@ final class HostedExec {
         return isError ? stderr : stdout;
     }
 
-    /** Its exit status, 128 and its number for a signal. */
-    CompletableFuture<Integer> end() {
-        return end.copy();
+    /** What calls do about it. */
+    private interface Asked<A, E extends Exception> {
+        A ask() throws E, InterruptedException;
+    }
+
+    /** Somebody wants it for as long as that takes. */
+    private <A, E extends Exception> A during(Asked<A, E> asked) throws E, InterruptedException {
+        int _ = calls.incrementAndGet();
+        try {
+            return asked.ask();
+        } finally {
+            lastCall = system.ticker().read();
+            int _ = calls.decrementAndGet();
+        }
+    }
+
+    /** Waits for the next piece of its output; empty at the end. */
+    ByteString read(boolean isError, int length) throws InterruptedException {
+        return this.<ByteString, RuntimeException>during(() -> output(isError).take(length));
+    }
+
+    /** Waits for its exit status, 128 and its number for a signal. */
+    int await() throws InterruptedException {
+        return this.<Integer, RuntimeException>during(() -> HostedContainer.await(end.copy()));
     }
 
     boolean hasEnded() {
@@ -311,7 +353,10 @@ final class HostedExec {
      * @throws IOException when nobody reads it any more
      */
     void write(ByteString bytes) throws IOException, InterruptedException {
-        input(() -> writeNow(bytes));
+        boolean _ = this.<Boolean, IOException>during(() -> {
+            input(() -> writeNow(bytes));
+            return true;
+        });
     }
 
     void closeInput() throws IOException, InterruptedException {

@@ -25,6 +25,11 @@ final class Refusals {
         return Status.UNAVAILABLE.withDescription(words).asRuntimeException();
     }
 
+    /** It is at a bound, and may be asked for again. */
+    static StatusRuntimeException exhausted(String words) {
+        return Status.RESOURCE_EXHAUSTED.withDescription(words).asRuntimeException();
+    }
+
     /** As the calls say it that ask about a container. */
     static StatusRuntimeException noContainer() {
         return invalid("invalid container id");

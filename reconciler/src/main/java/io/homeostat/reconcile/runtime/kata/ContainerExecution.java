@@ -183,7 +183,8 @@ final class ContainerExecution implements Execution {
                 failure.kind() == GuestFailure.Kind.SILENT
                         ? call + " was not answered in time"
                         : call + ": " + failure.words(),
-                false);
+                false,
+                null);
     }
 
     private void read(boolean isError) {

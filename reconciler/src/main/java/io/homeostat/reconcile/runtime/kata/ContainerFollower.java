@@ -230,7 +230,7 @@ final class ContainerFollower implements AutoCloseable {
         return switch (failure.kind()) {
             case NO_CONTAINER, NO_PROCESS -> true;
             case SILENT, LOST, OURS -> false;
-            case NOT_SUPPORTED, DENIED, REFUSED -> {
+            case NOT_SUPPORTED, DENIED, REFUSED, BUSY -> {
                 if (!terminal || !failure.isEndOfTerminal()) {
                     LOG.warn(
                             "[{}] what it prints can't be read any more: {}",

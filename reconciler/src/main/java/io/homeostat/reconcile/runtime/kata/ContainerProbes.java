@@ -114,9 +114,9 @@ final class ContainerProbes implements AutoCloseable {
         }
     }
 
-    /** A guest that does not answer is no reason to launch it again. */
+    /** A guest that does not answer, or has too much to do, is no reason to launch it again. */
     private Health notRun(String what, ActuationFailure e) {
-        boolean refused = e.failureCause().kind() == FailureCause.Kind.REFUSED;
+        boolean refused = e.failureCause().equals(FailureCause.of(FailureCause.Kind.REFUSED));
         return failed(refused ? Verdict.UNHEALTHY : Verdict.DEGRADED, what + " was not run: " + e.getMessage());
     }
 

@@ -1,6 +1,7 @@
 package io.homeostat.reconcile.runtime.kata;
 
 import com.google.protobuf.Empty;
+import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.desired.model.guest.GuestNetwork;
@@ -98,17 +99,17 @@ final class GuestChanges {
 
         /** As the reason why a step has failed. */
         ActuationFailure because(String what) {
-            FailureCause cause = FailureCause.of(causeOf(kind()));
-            return new ActuationFailure(cause, what + ": " + words(), false, this);
+            return new ActuationFailure(causeOf(kind()), what + ": " + words(), false, this);
         }
     }
 
     /** As a failure is told by programs. */
-    static FailureCause.Kind causeOf(GuestFailure.Kind kind) {
+    static FailureCause causeOf(GuestFailure.Kind kind) {
         return switch (kind) {
-            case SILENT -> FailureCause.Kind.TIMED_OUT;
-            case LOST, OURS -> FailureCause.Kind.CONNECTION_LOST;
-            default -> FailureCause.Kind.REFUSED;
+            case SILENT -> FailureCause.of(FailureCause.Kind.TIMED_OUT);
+            case LOST, OURS -> FailureCause.of(FailureCause.Kind.CONNECTION_LOST);
+            case BUSY -> new FailureCause(FailureCause.Kind.REFUSED, Status.Code.RESOURCE_EXHAUSTED.value());
+            default -> FailureCause.of(FailureCause.Kind.REFUSED);
         };
     }
 

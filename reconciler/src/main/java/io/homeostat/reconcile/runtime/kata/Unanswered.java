@@ -90,7 +90,7 @@ final class Unanswered {
         } catch (StatusRuntimeException e) {
             outcome = switch (GuestFailure.of(e).kind()) {
                 case SILENT, OURS -> Outcome.GIVEN_UP;
-                case NO_CONTAINER, NO_PROCESS, REFUSED -> Outcome.ANSWERED;
+                case NO_CONTAINER, NO_PROCESS, REFUSED, BUSY -> Outcome.ANSWERED;
                 case LOST, DENIED, NOT_SUPPORTED -> Outcome.OVER;
             };
             throw e;

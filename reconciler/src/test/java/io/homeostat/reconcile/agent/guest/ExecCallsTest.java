@@ -281,8 +281,7 @@ class ExecCallsTest extends SandboxTestBed {
         ScriptedProcess runtime = begin("one");
         runtime.print("out");
         guest.ticker.advanceWithEachRead(Duration.ofMillis(400));
-        long reads = guest.ticker.reads();
-        Awaitility.await().atMost(LONGEST).until(() -> guest.ticker.reads() > reads + 5);
+        awaitLooks();
         assertFalse(runtime.isKilled(), "its process runs");
 
         Files.delete(guest.root.resolve(STAT));
@@ -329,6 +328,45 @@ class ExecCallsTest extends SandboxTestBed {
         assertTrue(runtime.isKilled());
     }
 
+    @Test
+    void aCommandThatNobodyAsksAboutAnyMoreIsKilled() {
+        ScriptedProcess runtime = begin("one");
+        fillOutput(runtime, "one");
+        guest.ticker.advance(Duration.ofMinutes(9));
+        assertEquals(PIECE, read("one", false));
+        guest.ticker.advance(Duration.ofMinutes(9));
+        awaitLooks();
+        assertEquals(List.of(), guest.signals);
+
+        guest.ticker.advance(Duration.ofMinutes(1));
+
+        Awaitility.await().atMost(LONGEST).until(() -> guest.signals.equals(List.of(PID + ":999:9")));
+        guest.ticker.advance(Duration.ofSeconds(1));
+        Awaitility.await().atMost(LONGEST).until(runtime::isKilled);
+    }
+
+    @Test
+    void aCommandThatSomebodyReadsFromGoesOn() {
+        ScriptedProcess runtime = begin("one");
+        CompletableFuture<String> said = new CompletableFuture<>();
+        Thread reading = Thread.ofVirtual().start(() -> said.complete(read("one", true)));
+        Awaitility.await().atMost(LONGEST).until(() -> reading.getState() == Thread.State.TIMED_WAITING);
+        guest.ticker.advanceWithEachRead(Duration.ofMinutes(6));
+        awaitLooks();
+        guest.ticker.advanceWithEachRead(Duration.ZERO);
+
+        runtime.printError("err");
+
+        assertEquals("err", said.join());
+        assertEquals(List.of(), guest.signals);
+        runtime.end(0);
+    }
+
+    private void awaitLooks() {
+        long reads = guest.ticker.reads();
+        Awaitility.await().atMost(LONGEST).until(() -> guest.ticker.reads() > reads + 5);
+    }
+
     private void fillOutput(ScriptedProcess process, String id) {
         for (int i = 0; i < PIECES; i++) {
             process.print(PIECE);
@@ -345,8 +383,7 @@ class ExecCallsTest extends SandboxTestBed {
         fillOutput(runtime, "one");
         Files.delete(guest.root.resolve(STAT));
         guest.ticker.advanceWithEachRead(Duration.ofSeconds(1));
-        long reads = guest.ticker.reads();
-        Awaitility.await().atMost(LONGEST).until(() -> guest.ticker.reads() > reads + 5);
+        awaitLooks();
         assertFalse(runtime.isKilled());
 
         for (int i = 0; i < PIECES; i++) {
@@ -364,7 +401,7 @@ class ExecCallsTest extends SandboxTestBed {
 
         Status tooMany = refused(exec("one"));
 
-        assertEquals(Status.Code.INTERNAL, tooMany.getCode());
+        assertEquals(Status.Code.RESOURCE_EXHAUSTED, tooMany.getCode());
         assertTrue(String.valueOf(tooMany.getDescription()).contains("32 commands"), tooMany::toString);
         assertEquals(32, processes.size());
         processes.getFirst().end(0);

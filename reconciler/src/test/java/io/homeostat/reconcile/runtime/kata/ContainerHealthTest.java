@@ -167,6 +167,14 @@ class ContainerHealthTest extends ContainerTestBed {
     }
 
     @Test
+    void aGuestThatHasTooMuchToDoIsNoFaultOfTheContainer() throws Exception {
+        guest.refuse("ExecProcess", Status.RESOURCE_EXHAUSTED, "too many commands");
+
+        assertEquals(
+                Verdict.DEGRADED, ask(container(PROBE, TIMEOUT), OLD, false).verdict());
+    }
+
+    @Test
     void aGuestThatDoesNotAnswerIsNoFaultOfTheContainer() throws Exception {
         guest.silence("ExecProcess");
         assertEquals(

@@ -80,7 +80,8 @@ class GuestChangesTest extends KataTestBed {
         guest.lose("DestroySandbox");
 
         assertEquals(GuestFailure.Kind.LOST, refused().kind());
-        assertEquals(FailureCause.Kind.CONNECTION_LOST, GuestChanges.causeOf(GuestFailure.Kind.LOST));
+        assertEquals(
+                FailureCause.of(FailureCause.Kind.CONNECTION_LOST), GuestChanges.causeOf(GuestFailure.Kind.LOST));
     }
 
     @Test
