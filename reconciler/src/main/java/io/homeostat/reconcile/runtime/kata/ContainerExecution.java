@@ -1,5 +1,6 @@
 package io.homeostat.reconcile.runtime.kata;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Empty;
 import io.grpc.StatusRuntimeException;
@@ -349,7 +350,9 @@ final class ContainerExecution implements Execution {
     public void close() {
         threads.forEach(Thread::interrupt);
         if (!over) {
-            kill();
+            // Whoever has given the command up may have been interrupted for that, and would not make the call.
+            Uninterruptibles.joinUninterruptibly(
+                    Thread.ofVirtual().name("kill of " + id).start(this::kill));
             Thread _ = Thread.ofVirtual().name("end of " + id).start(() -> {
                 Told _ = end(within(FORGETTING));
             });

@@ -246,6 +246,17 @@ class ContainerExecutionTest extends ContainerTestBed {
     }
 
     @Test
+    void whoeverIsInterruptedKillsItAllTheSame() throws Exception {
+        ContainerExecution execution = begin(PLAIN);
+
+        Thread.currentThread().interrupt();
+        execution.close();
+
+        assertTrue(Thread.interrupted(), "it stays interrupted");
+        assertEquals(1, guest.count("SignalProcess"));
+    }
+
+    @Test
     void theEndOfACommandThatIsClosedIsNotAwaitedForEver() throws Exception {
         ContainerExecution execution = begin(PLAIN);
         eventually().until(() -> guest.count("ReadStdout") == 1);
