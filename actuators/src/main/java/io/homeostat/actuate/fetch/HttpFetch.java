@@ -44,6 +44,7 @@ import java.util.concurrent.Flow;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
@@ -70,7 +71,8 @@ final class HttpFetch implements AutoCloseable {
             throws FailedAttempt, InterruptedException {
         URI uri = declared;
         for (int redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-            Answer answer = send(request(uri, redirects == 0, offset, validator), declared, uri, deadline);
+            HttpRequest request = request(uri, redirects == 0, offset, validator);
+            Answer answer = send(request, declared, uri, deadline);
             boolean accepted = false;
             try {
                 if (!HttpRequests.isRedirect(answer.status())) {
@@ -78,7 +80,7 @@ final class HttpFetch implements AutoCloseable {
                     accepted = true;
                     return fetched;
                 }
-                uri = redirected(uri, answer.headers());
+                uri = redirected(request, answer.headers());
             } catch (RuntimeException e) {
                 throw FailedAttempt.invalidAnswer("", e);
             } finally {
@@ -116,7 +118,7 @@ final class HttpFetch implements AutoCloseable {
 
     private Answer send(HttpRequest request, URI declared, URI uri, Deadline deadline)
             throws FailedAttempt, InterruptedException {
-        HttpBody body = body(uri);
+        HttpBody body = body(uri, request);
         boolean answered = false;
         try {
             // Looks up the host's address, which may take long.
@@ -130,10 +132,10 @@ final class HttpFetch implements AutoCloseable {
             }
             HttpResponse<HttpBody> answer = within(deadline, body.client.sendAsync(request, _ -> body));
             answered = true;
-            return new Answer(answer.statusCode(), answer.headers(), body);
+            return new Answer(request, answer.statusCode(), answer.headers(), body);
         } catch (ExecutionException e) {
             throw e.getCause() instanceof IOException cause
-                    ? unanswered(uri, cause)
+                    ? unanswered(uri, request, cause)
                     // The client throws anything at what it does not expect.
                     : FailedAttempt.invalidAnswer("", e);
         } finally {
@@ -143,12 +145,12 @@ final class HttpFetch implements AutoCloseable {
         }
     }
 
-    private HttpBody body(URI uri) throws FailedAttempt {
+    private HttpBody body(URI uri, HttpRequest request) throws FailedAttempt {
         try {
             return new HttpBody();
         } catch (UncheckedIOException e) {
             // No descriptor is left, mostly.
-            throw unanswered(uri, Objects.requireNonNull(e.getCause()));
+            throw unanswered(uri, request, Objects.requireNonNull(e.getCause()));
         }
     }
 
@@ -163,7 +165,7 @@ final class HttpFetch implements AutoCloseable {
         }
     }
 
-    private static FailedAttempt unanswered(URI uri, IOException e) {
+    private static FailedAttempt unanswered(URI uri, HttpRequest request, IOException e) {
         String host = uri.getHost() + (uri.getPort() < 0 ? "" : ":" + uri.getPort());
         if (Throwables.getCausalChain(e).stream().anyMatch(UnresolvedAddressException.class::isInstance)) {
             return FailedAttempt.again("the host " + host + " can't be found", e);
@@ -171,11 +173,20 @@ final class HttpFetch implements AutoCloseable {
         return e instanceof ConnectException
                 ? FailedAttempt.again(
                         "no connection to " + host + (e.getMessage() == null ? "" : ": " + e.getMessage()), e)
-                : broken(e);
+                : broken(e, text -> HttpRequests.quoted(request, text));
     }
 
-    /** An exception of the network, or of what parses the answer, whose words say nothing to who serves it. */
+    /** An exception of the network while a body is read. */
     static FailedAttempt broken(IOException e) {
+        return broken(e, Redaction::excerpt);
+    }
+
+    /**
+     * An exception of the network, or of what parses the answer, whose words say nothing to who serves it.
+     *
+     * @param shown returns as much of a message as may be shown: it may quote the URL, or the server
+     */
+    private static FailedAttempt broken(IOException e, UnaryOperator<String> shown) {
         if (e instanceof ProtocolException) {
             return FailedAttempt.invalidAnswer("", e);
         }
@@ -184,27 +195,27 @@ final class HttpFetch implements AutoCloseable {
         String message = why instanceof EOFException
                 ? "it ended before the answer did"
                 : why.getMessage() == null ? why.getClass().getSimpleName() : why.getMessage();
-        // It may quote the URL.
-        return FailedAttempt.again("the connection broke: " + Redaction.text(message), why);
+        return FailedAttempt.again("the connection broke: " + shown.apply(message), why);
     }
 
-    static URI redirected(URI from, HttpHeaders headers) throws FailedAttempt {
+    static URI redirected(HttpRequest from, HttpHeaders headers) throws FailedAttempt {
         URI to;
         try {
-            to = HttpRequests.redirected(from, headers);
+            to = HttpRequests.redirected(from.uri(), headers);
         } catch (ProtocolException e) {
             throw FailedAttempt.giveUp(FailureCause.of(Kind.REDIRECT), String.valueOf(e.getMessage()));
         }
+        String shown = HttpRequests.quoted(from, Redaction.url(to.toString()));
         String scheme = to.getScheme() == null ? "" : to.getScheme().toLowerCase(Locale.ROOT);
         if (!(scheme.equals("http") || scheme.equals("https"))) {
             throw FailedAttempt.giveUp(
                     FailureCause.of(Kind.REDIRECT),
-                    "the server redirects to '" + Redaction.url(to.toString()) + "', which is neither http nor https");
+                    "the server redirects to '" + shown + "', which is neither http nor https");
         }
-        if (scheme.equals("http") && "https".equalsIgnoreCase(from.getScheme())) {
+        if (scheme.equals("http") && "https".equalsIgnoreCase(from.uri().getScheme())) {
             throw FailedAttempt.giveUp(
                     FailureCause.of(Kind.REDIRECT),
-                    "the server redirects from https to plain http (" + Redaction.url(to.toString())
+                    "the server redirects from https to plain http (" + shown
                             + "), where anybody could exchange the archive; declare a URL that stays on https");
         }
         return to;
@@ -217,7 +228,7 @@ final class HttpFetch implements AutoCloseable {
     }
 
     /** The beginning of a server's answer to a request for an archive (RFC 9110). */
-    private record Answer(int status, HttpHeaders headers, HttpBody body) {
+    private record Answer(HttpRequest request, int status, HttpHeaders headers, HttpBody body) {
         /** The longest pause that a server is granted; the caller comes back later anyway. */
         static final Duration LONGEST_RETRY_AFTER = Duration.ofSeconds(30);
 
@@ -273,7 +284,8 @@ final class HttpFetch implements AutoCloseable {
             if (offset == 0 || !matcher.matches() || Long.parseLong(matcher.group(1)) != offset) {
                 throw FailedAttempt.againFromZero(
                         FailureCause.of(Kind.CONTENT),
-                        "asked for everything from byte " + offset + ", the server sent the range '" + range + "'");
+                        "asked for everything from byte " + offset + ", the server sent the range '"
+                                + HttpRequests.quoted(request, range) + "'");
             }
             long total = matcher.group(3).equals("*") ? -1 : Long.parseLong(matcher.group(3));
             return new Fetched(body, offset, total, validator(headers), isHtml(headers));

@@ -9,6 +9,7 @@ import com.google.common.collect.ImmutableList;
 import io.homeostat.actuate.ActuationFailure;
 import io.homeostat.actuate.fetch.Downloader.DownloadLimits;
 import io.homeostat.actuate.fetch.Downloader.Progress;
+import io.homeostat.desired.model.Source;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
@@ -101,6 +102,26 @@ final class ResumedDownloadTest extends PartialDownloadTestBed {
                 assertFalse(server.requests().get(2).contains("Range"), wrong);
             }
             Files.delete(machine.layout().archive(key));
+        }
+    }
+
+    @Test
+    void aRangeThatQuotesTheRequestGivesNothingAway() throws Exception {
+        String range =
+                "GET /archive?signature=sesame Authorization: Basic am9lOnBhc3N3b3Jk " + "p".repeat(50_000);
+        try (RawServer server =
+                        new RawServer(broken(ETAG, archive), RawServer.rest(ETAG, archive, HALF, range));
+                Downloader downloader = downloader(DownloadLimits.DEFAULT)) {
+            Source source = source(server.url().replace("//", "//joe:password@"), key, 1);
+            assertThrows(ActuationFailure.class, () -> downloader.download(key, source, Progress.NONE));
+            assertRequest(server.requests().getFirst(), "Authorization: Basic am9lOnBhc3N3b3Jk");
+
+            String message = String.valueOf(assertThrows(
+                            ActuationFailure.class, () -> downloader.download(key, source, Progress.NONE))
+                    .getMessage());
+
+            assertTrue(message.contains("sent the range 'GET /archive?(masked) Authorization: Basic (masked) p"), message);
+            assertTrue(message.length() < 1_000, message);
         }
     }
 

@@ -253,7 +253,7 @@ final class ServerFaultsTest extends DownloadTestBed {
         FailedAttempt failure = assertThrows(
                 FailedAttempt.class,
                 () -> HttpFetch.redirected(
-                        URI.create("http://bucket/x"),
+                        HttpRequests.anonymous(URI.create("http://bucket/x")).build(),
                         HttpHeaders.of(Map.of("Location", List.of("http://my_host:18001/y")), (a, b) -> true)));
 
         assertEquals(
@@ -267,7 +267,7 @@ final class ServerFaultsTest extends DownloadTestBed {
         FailedAttempt failure = assertThrows(
                 FailedAttempt.class,
                 () -> HttpFetch.redirected(
-                        URI.create("https://bucket/x?sesame"),
+                        HttpRequests.anonymous(URI.create("https://bucket/x?sesame")).build(),
                         HttpHeaders.of(Map.of("Location", List.of("http://bucket/y?sesame")), (a, b) -> true)));
 
         assertTrue(

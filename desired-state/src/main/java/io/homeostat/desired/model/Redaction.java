@@ -20,6 +20,9 @@ public final class Redaction {
     private static final Pattern USER_INFO_IN_TEXT =
             Pattern.compile("([A-Za-z][A-Za-z0-9+.-]{0,30}://)[^\\s/?#\"'<>@]*@");
 
+    /** In characters. */
+    private static final int LONGEST_EXCERPT = 300;
+
     private Redaction() {}
 
     /** A URL without query, fragment and user information; what a reader needs to recognise it stays. */
@@ -35,5 +38,10 @@ public final class Redaction {
                 .matcher(text)
                 .replaceAll(url -> Matcher.quoteReplacement(url.group(1) + (url.group(2) == null ? "" : "?...")));
         return USER_INFO_IN_TEXT.matcher(withoutQueries).replaceAll("$1");
+    }
+
+    /** The beginning of such a text on one line; for what servers write, which may be long. */
+    public static String excerpt(String text) {
+        return VisibleText.cut(text(text.replaceAll("[\\p{Cntrl}\\s]+", " ").strip()), LONGEST_EXCERPT);
     }
 }

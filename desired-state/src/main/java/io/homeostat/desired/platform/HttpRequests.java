@@ -7,12 +7,15 @@ import com.google.common.base.Strings;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.net.InetAddresses;
 import com.google.common.primitives.Ints;
+import io.homeostat.desired.model.BriefText;
+import io.homeostat.desired.model.Redaction;
 import java.io.InputStream;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.ProtocolException;
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.net.URLDecoder;
 import java.net.UnknownHostException;
 import java.net.http.HttpClient;
 import java.net.http.HttpHeaders;
@@ -21,8 +24,12 @@ import java.net.http.HttpResponse.BodyHandler;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.Comparator;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -66,7 +73,17 @@ public final class HttpRequests {
             .or(CharMatcher.inRange('0', '9'))
             .or(CharMatcher.anyOf("-._~:/?@!$&'()*+,;="));
 
+    /** The most characters of a name in DNS (RFC 1035, section 2.3.4), with the dot at its end. */
+    private static final int LONGEST_HOST = 254;
+
+    private static final String BASIC = "Basic ";
     private static final HexFormat HEXADECIMAL = HexFormat.of().withUpperCase();
+
+    /** The headers of requests that are secret. */
+    private static final List<String> SECRET_HEADERS = List.of("Authorization", "x-amz-security-token");
+
+    /** Shorter ones occur in any text. */
+    private static final int SHORTEST_SECRET = 4;
 
     private HttpRequests() {}
 
@@ -119,7 +136,57 @@ public final class HttpRequests {
     /** The user that a URL names, for the header {@code Authorization} (RFC 7617). */
     public static Optional<String> credentials(URI url) {
         return Optional.ofNullable(url.getUserInfo())
-                .map(user -> "Basic " + Base64.getEncoder().encodeToString(user.getBytes(UTF_8)));
+                .map(user -> BASIC + Base64.getEncoder().encodeToString(user.getBytes(UTF_8)));
+    }
+
+    /**
+     * Returns the beginning of a text of a server as it may be shown ({@link Redaction#excerpt}), without the secrets of the request: a
+     * server that debugs quotes what it was sent, as a whole or in parts.
+     */
+    public static String quoted(HttpRequest request, String text) {
+        String masked = text;
+        for (String secret : secrets(request)) {
+            masked = masked.replace(secret, Redaction.MASK);
+        }
+        return Redaction.excerpt(masked);
+    }
+
+    /** Returns what nobody but the server may see of a request, the longest first, since it has the shorter ones in it. */
+    private static Set<String> secrets(HttpRequest request) {
+        Set<String> secrets =
+                new TreeSet<>(Comparator.comparing(String::length).reversed().thenComparing(Comparator.naturalOrder()));
+        for (String header : SECRET_HEADERS) {
+            for (String value : request.headers().allValues(header)) {
+                String credentials = value.substring(value.indexOf(' ') + 1);
+                learn(secrets, credentials, "[ ,]+");
+                if (value.startsWith(BASIC)) {
+                    String user = new String(Base64.getDecoder().decode(credentials), UTF_8);
+                    secrets.add(user);
+                    secrets.add(user.substring(user.indexOf(':') + 1));
+                }
+            }
+        }
+        String query = request.uri().getRawQuery();
+        if (query != null) {
+            learn(secrets, query, "&");
+        }
+        secrets.removeIf(secret -> secret.length() < SHORTEST_SECRET);
+        return secrets;
+    }
+
+    /** Learns a list of values, of which some have names (NAME=VALUE), as it is and as a server may decode it. */
+    private static void learn(Set<String> secrets, String list, String separator) {
+        secrets.add(list);
+        for (String part : list.split(separator)) {
+            String value = part.substring(part.indexOf('=') + 1);
+            secrets.add(value);
+            try {
+                secrets.add(URLDecoder.decode(value, UTF_8));
+            } catch (IllegalArgumentException e) {
+                // A percent sign that stands for itself: there is nothing to decode.
+                continue;
+            }
+        }
     }
 
     /**
@@ -225,7 +292,7 @@ public final class HttpRequests {
      */
     public static Optional<String> unusableHost(URI url) {
         boolean isHttp = "http".equalsIgnoreCase(url.getScheme()) || "https".equalsIgnoreCase(url.getScheme());
-        if (!isHttp || url.getHost() != null) {
+        if (!isHttp || (url.getHost() != null && url.getHost().length() <= LONGEST_HOST)) {
             return Optional.empty();
         }
         String authority = Strings.nullToEmpty(url.getRawAuthority());
@@ -233,7 +300,7 @@ public final class HttpRequests {
         return Optional.of(
                 host.isEmpty()
                         ? "no host; write one"
-                        : "a host that can't be fetched from, as its name '" + host + "' "
+                        : "a host that can't be fetched from, as its name '" + BriefText.of(host) + "' "
                                 + (host.contains("_") ? "has '_'" : "is none of DNS")
                                 + "; use its address or another name");
     }

@@ -62,18 +62,17 @@ final class BoundedConnection implements HttpConnection {
     private HttpResponse<InputStream> answer() throws IOException {
         HttpResponse<InputStream> received = answer;
         if (received == null) {
+            HttpRequest complete = request.method(
+                            method,
+                            sent.size() == 0
+                                    ? BodyPublishers.noBody()
+                                    : BodyPublishers.ofByteArray(sent.toByteArray()))
+                    .build();
             try {
-                received = client.send(
-                        request.method(
-                                        method,
-                                        sent.size() == 0
-                                                ? BodyPublishers.noBody()
-                                                : BodyPublishers.ofByteArray(sent.toByteArray()))
-                                .build(),
-                        HttpRequests.body());
+                received = client.send(complete, HttpRequests.body());
             } catch (IOException | RuntimeException e) {
                 // Not as the cause: what is at the bottom of it has no words, or quotes the URL.
-                throw new IOException(HttpGet.words(uri, e));
+                throw new IOException(HttpGet.words(complete, e));
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
                 throw new InterruptedIOException("interrupted");

@@ -158,7 +158,7 @@ public final class GitFetcher implements SetFetcher {
             return "nothing came from the server for " + SILENCE_SECONDS + " s";
         }
         String message = cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
-        String words = Redaction.text(message.lines().findFirst().orElse(""));
+        String words = Redaction.excerpt(message.lines().findFirst().orElse(""));
         return words.endsWith(SERVER_ERROR)
                 ? words + "; an object of the repository may be damaged, which git fsck tells there"
                 : words;

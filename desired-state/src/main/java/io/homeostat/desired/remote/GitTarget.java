@@ -275,7 +275,7 @@ public final class GitTarget implements SetTarget {
                 throw new FetchFailure("the server refuses the commit (" + update.getStatus() + ")"
                         + (update.getMessage() == null
                                 ? ""
-                                : ": " + Redaction.text(update.getMessage().strip()))
+                                : ": " + Redaction.excerpt(update.getMessage()))
                         + "; let " + SETTING + ".login push to " + update.getRemoteName() + " there, or set another "
                         + SETTING + ".branch");
         };
@@ -299,7 +299,7 @@ public final class GitTarget implements SetTarget {
         String message = cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
         return new FetchFailure(
                 "it can't be " + verb + ": "
-                        + Redaction.text(message.lines().findFirst().orElse("")),
+                        + Redaction.excerpt(message.lines().findFirst().orElse("")),
                 e);
     }
 

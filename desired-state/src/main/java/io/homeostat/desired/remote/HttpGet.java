@@ -2,7 +2,6 @@ package io.homeostat.desired.remote;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.UnsafeByteOperations;
-import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.platform.GzipMembers;
 import io.homeostat.desired.platform.HttpRequests;
 import java.io.IOException;
@@ -34,27 +33,31 @@ final class HttpGet {
 
     private HttpGet() {}
 
-    /** An answer, with all of its body if that is what was asked for. */
-    record Answer(int status, HttpHeaders headers, ByteString body) {
+    /** An answer to a request, with all of its body if that is what was asked for. */
+    record Answer(HttpRequest request, int status, HttpHeaders headers, ByteString body) {
         /** The start of a text, as it may be shown. */
         String excerpt() {
-            String text = body.substring(0, Math.min(body.size(), 300))
-                    .toStringUtf8()
-                    .replaceAll("[\\p{Cntrl}\\s]+", " ")
-                    .strip();
-            return text.isEmpty() ? "" : ": " + Redaction.text(text);
+            String text = HttpRequests.quoted(
+                    request,
+                    body.substring(0, Math.min(body.size(), EXCERPT)).toStringUtf8());
+            return text.isEmpty() ? "" : ": " + text;
         }
     }
 
     /** An answer that was read up to the size from which on it needs the {@link LargeSetLock}. */
-    private record Begun(int status, HttpHeaders headers, InputStream body, ByteString beginning) {
+    private record Begun(
+            HttpRequest request, int status, HttpHeaders headers, InputStream body, ByteString beginning) {
         static Begun of(HttpResponse<InputStream> response) throws IOException {
             InputStream body = unpacked(response);
             boolean wanted = response.statusCode() == HttpURLConnection.HTTP_OK
                     && response.request().method().equals("GET");
             byte[] beginning = body.readNBytes(wanted ? LargeSetLock.SMALL + 1 : EXCERPT);
             return new Begun(
-                    response.statusCode(), response.headers(), body, UnsafeByteOperations.unsafeWrap(beginning));
+                    response.request(),
+                    response.statusCode(),
+                    response.headers(),
+                    body,
+                    UnsafeByteOperations.unsafeWrap(beginning));
         }
 
         boolean isLarge() {
@@ -63,7 +66,7 @@ final class HttpGet {
 
         Answer answer() throws IOException {
             try (body) {
-                return new Answer(status, headers, isLarge() ? all() : beginning);
+                return new Answer(request, status, headers, isLarge() ? all() : beginning);
             }
         }
 
@@ -121,7 +124,7 @@ final class HttpGet {
             complete = true;
             return answer;
         } catch (IOException | RuntimeException e) {
-            throw new FetchFailure(words(request.uri(), e), e);
+            throw new FetchFailure(words(request, e), e);
         } finally {
             if (!complete) {
                 // To close it would wait for the end of the answer.
@@ -154,8 +157,8 @@ final class HttpGet {
     }
 
     /** What went wrong, without what the exception may quote of a URL. */
-    static String words(URI uri, Exception e) {
-        String host = host(uri);
+    static String words(HttpRequest request, Exception e) {
+        String host = host(request.uri());
         return switch (e) {
             case HttpConnectTimeoutException late -> "no connection to " + host + " within 10 s";
             case ConnectException refused ->
@@ -164,12 +167,12 @@ final class HttpGet {
                         : "no connection to " + host
                                 + (refused.getMessage() == null ? "" : ": " + refused.getMessage());
             case UnknownHostException unknown -> "the host " + host + " can't be found";
-            case ZipException damaged -> "the answer of " + host + " is damaged: " + message(damaged);
-            case SSLException tls -> "no secure connection to " + host + ": " + message(tls);
+            case ZipException damaged -> "the answer of " + host + " is damaged: " + message(request, damaged);
+            case SSLException tls -> "no secure connection to " + host + ": " + message(request, tls);
             case IOException other
             when other.getCause() instanceof ProtocolException invalid ->
-                "the answer of " + host + " is not taken: " + message(invalid);
-            case IOException other -> "no answer of " + host + ": " + message(other);
+                "the answer of " + host + " is not taken: " + message(request, invalid);
+            case IOException other -> "no answer of " + host + ": " + message(request, other);
             // The JDK's client throws anything at what it does not expect.
             default ->
                 "the answer of " + host + " is not valid HTTP; look whether it, or a proxy in between, is a web server";
@@ -180,8 +183,8 @@ final class HttpGet {
         return uri.getHost() + (uri.getPort() < 0 ? "" : ":" + uri.getPort());
     }
 
-    private static String message(IOException e) {
-        return e.getMessage() == null ? e.getClass().getSimpleName() : Redaction.text(e.getMessage());
+    private static String message(HttpRequest request, IOException e) {
+        return e.getMessage() == null ? e.getClass().getSimpleName() : HttpRequests.quoted(request, e.getMessage());
     }
 
     /** Whether a host is this machine, by its address or as localhost, so that nobody reads what is sent there. */

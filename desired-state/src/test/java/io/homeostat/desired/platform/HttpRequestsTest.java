@@ -2,11 +2,14 @@ package io.homeostat.desired.platform;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.ProtocolException;
 import java.net.URI;
 import java.net.http.HttpHeaders;
+import java.net.http.HttpRequest;
 import java.nio.charset.StandardCharsets;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -52,6 +55,52 @@ final class HttpRequestsTest {
                 problem,
                 assertThrows(ProtocolException.class, () -> redirected(location))
                         .getMessage());
+    }
+
+    @Test
+    void aServerThatQuotesTheRequestGivesNothingAway() {
+        HttpRequest request = HttpRequests.authorized(
+                        URI.create("https://joe:p%C3%A4ss%3Aword@example.com/a?sig=s3same%2Bd&x=1"))
+                .header("x-amz-security-token", "s3ssion")
+                .build();
+
+        assertEquals(
+                "GET /a?(masked) sig: (masked) or (masked), x: 1 Authorization: Basic (masked), which is (masked)"
+                        + " and (masked); (masked)",
+                HttpRequests.quoted(
+                        request,
+                        "GET /a?sig=s3same%2Bd&x=1\r\nsig: s3same%2Bd or s3same+d, x: 1\r\nAuthorization: Basic "
+                                + Base64.getEncoder()
+                                        .encodeToString("joe:päss:word".getBytes(StandardCharsets.UTF_8))
+                                + ", which is joe:päss:word and päss:word; s3ssion"));
+    }
+
+    @Test
+    void aSignatureIsMaskedWhereverItStands() {
+        HttpRequest request = HttpRequests.anonymous(FROM)
+                .header("Authorization", "AWS4-HMAC-SHA256 Credential=id17/s3, SignedHeaders=host, Signature=abcdef")
+                .build();
+
+        assertEquals(
+                "<Signature>(masked)</Signature><Id>(masked)</Id>",
+                HttpRequests.quoted(request, "<Signature>abcdef</Signature><Id>id17/s3</Id>"));
+    }
+
+    @Test
+    void noMoreThanTheBeginningOfAServersWordsIsQuoted() {
+        HttpRequest request = HttpRequests.authorized(URI.create("https://joe:sesame@example.com/a"))
+                .build();
+
+        assertEquals(
+                "a".repeat(290) + " (maske...", HttpRequests.quoted(request, "a".repeat(290) + "\nsesame, sesame"));
+    }
+
+    @Test
+    void aHostThatIsLongerThanANameInDnsCanNotBeFetchedFrom() {
+        String problem = assertThrows(ProtocolException.class, () -> redirected("https://" + "a".repeat(60_000) + "/"))
+                .getMessage();
+
+        assertTrue(String.valueOf(problem).length() < 500, problem);
     }
 
     private static URI redirected(String location) throws ProtocolException {

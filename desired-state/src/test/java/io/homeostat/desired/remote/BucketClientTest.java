@@ -204,6 +204,16 @@ final class BucketClientTest {
     }
 
     @Test
+    void aServerThatQuotesTheRequestGivesNothingAway() {
+        token = new Answer.Present("{\"access_token\": \"ya29.t0ken\", \"expires_in\": 3600}");
+        server.stubFor(any(anyUrl())
+                .willReturn(aResponse().withStatus(400).withBody("<Error><Details>Bearer ya29.t0ken</Details></Error>")));
+
+        assertEquals(
+                "the server answers 400: <Error><Details>Bearer (masked)</Details></Error>", failure(GOOGLE));
+    }
+
+    @Test
     void whatIsNotThereOrNotAllowedSaysWhatToDo() throws Exception {
         server.stubFor(any(anyUrl()).willReturn(aResponse().withStatus(404)));
         assertEquals(new Read.Missing(), client().get(GOOGLE, Optional.empty()));

@@ -134,6 +134,18 @@ final class HttpsFetcherTest {
     }
 
     @Test
+    void aServerThatQuotesTheRequestGivesNothingAway() throws IOException {
+        Path token = Files.writeString(directory.resolve("token"), "s3cr3t/tok+n\n");
+        serve(aResponse()
+                .withStatus(500)
+                .withBody("you sent: GET " + PATH + "?sig=s3same\r\nAuthorization: Bearer s3cr3t/tok+n\r\n"));
+
+        assertEquals(
+                "the server answers 500: you sent: GET " + PATH + "?(masked) Authorization: Bearer (masked)",
+                failure(fetcher(server.url(PATH) + "?sig=s3same", token.toString())));
+    }
+
+    @Test
     void nobodyThereIsSaidWithoutTheSecretsOfTheUrl() {
         // Nobody listens there, which can't be said of a port that was free a moment ago.
         String failure = assertThrows(
