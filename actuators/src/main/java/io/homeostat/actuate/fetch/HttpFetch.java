@@ -262,6 +262,11 @@ final class HttpFetch implements AutoCloseable {
                         throw FailedAttempt.againAfter(
                                 cause, retryAfter(headers, clock), "the server failed with " + status);
                     }
+                    if (status >= 400 && offset > 0) {
+                        // Maybe it takes what the part on disk has it sent for too long, or for no condition.
+                        throw FailedAttempt.againFromZero(
+                                cause, "the server refused a request for the rest with " + status);
+                    }
                     if (status >= 400) {
                         throw FailedAttempt.fatal(cause, "the server refused with " + status + "; correct source.url");
                     }
@@ -296,7 +301,7 @@ final class HttpFetch implements AutoCloseable {
          * change twice within the second that a date can express (RFC 9110, 8.8.2.2 and 13.1.5).
          */
         private static String validator(HttpHeaders headers) {
-            Optional<String> tag = headers.firstValue("ETag");
+            Optional<String> tag = HttpRequests.validator(headers, "ETag");
             if (tag.isPresent() && tag.get().startsWith("\"")) {
                 return tag.get();
             }

@@ -7,6 +7,7 @@ import io.homeostat.actuate.archive.ArchiveStore;
 import io.homeostat.actuate.archive.ArrivingArchive;
 import io.homeostat.actuate.archive.Sha256;
 import io.homeostat.actuate.fetch.Timing.Deadline;
+import io.homeostat.desired.platform.HttpRequests;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -119,7 +120,8 @@ final class PartialDownload implements AutoCloseable {
         }
         boolean sure = !key.startsWith(ArchiveStore.UNVERIFIED) || bootId().equals(origin.getProperty("boot"));
         if (sure && key.equals(origin.getProperty("key")) && shownUrl.equals(origin.getProperty("url"))) {
-            validator = origin.getProperty("validator", "");
+            String known = origin.getProperty("validator", "");
+            validator = HttpRequests.isValidator(known) ? known : "";
             length = validator.isEmpty() ? 0 : channel.size();
             hashed = length == 0;
         }

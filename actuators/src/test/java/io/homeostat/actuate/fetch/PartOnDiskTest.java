@@ -13,6 +13,7 @@ import io.homeostat.actuate.fetch.Downloader.Progress;
 import io.homeostat.desired.model.Source;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
@@ -70,6 +71,22 @@ final class PartOnDiskTest extends PartialDownloadTestBed {
                 assertFalse(server.requests().get(1).contains("Range"), note);
             }
             Files.delete(machine.layout().archive(key));
+        }
+    }
+
+    @Test
+    void aPartWhoseValidatorIsLongIsNotUsed() throws Exception {
+        try (RawServer server = new RawServer(broken(ETAG, archive), RawServer.whole(ETAG, archive))) {
+            assertBroken(server);
+            Path note = partial().resolveSibling(key + ".origin");
+            Files.writeString(note, Files.readString(note).replace("v1", "v".repeat(8_000)));
+
+            download(server, key, 1, Progress.NONE);
+
+            assertComplete();
+            assertFalse(
+                    server.requests().get(1).contains("Range"),
+                    server.requests().get(1));
         }
     }
 

@@ -125,6 +125,33 @@ final class ResumedDownloadTest extends PartialDownloadTestBed {
         }
     }
 
+    /** Servers refuse requests with headers of several kilobytes. */
+    @Test
+    void aLongTagNamesNoVersion() throws Exception {
+        String tag = "ETag: \"" + "v".repeat(8_000) + "\"\r\n";
+        try (RawServer server = new RawServer(broken(tag, archive), RawServer.whole(ETAG, archive))) {
+            download(server, key, 2, Progress.NONE);
+
+            assertComplete();
+            assertFalse(
+                    server.requests().get(1).contains("Range"),
+                    server.requests().get(1));
+        }
+    }
+
+    @Test
+    void aServerThatRefusesARequestForTheRestIsAskedForAll() throws Exception {
+        for (String refusal : ImmutableList.of("400 Bad Request", "412 Precondition Failed", "431 Too Large")) {
+            try (RawServer server = new RawServer(
+                    broken(ETAG, archive), RawServer.status(refusal), RawServer.whole(ETAG, archive))) {
+                download(server, key, 2, Progress.NONE);
+
+                assertComplete();
+            }
+            Files.delete(machine.layout().archive(key));
+        }
+    }
+
     @Test
     void aServerThatHasNothingMoreIsAskedForAll() throws Exception {
         try (RawServer server = new RawServer(

@@ -82,6 +82,9 @@ public final class HttpRequests {
     /** The headers of requests that are secret. */
     private static final List<String> SECRET_HEADERS = List.of("Authorization", "x-amz-security-token");
 
+    /** In characters. */
+    public static final int LONGEST_VALIDATOR = 256;
+
     /** Shorter ones occur in any text. */
     private static final int SHORTEST_SECRET = 4;
 
@@ -137,6 +140,19 @@ public final class HttpRequests {
     public static Optional<String> credentials(URI url) {
         return Optional.ofNullable(url.getUserInfo())
                 .map(user -> BASIC + Base64.getEncoder().encodeToString(user.getBytes(UTF_8)));
+    }
+
+    /**
+     * Returns the header of an answer that names its version, such as ETag, for conditions of further requests. Empty also when it is longer
+     * than any server makes it: servers refuse requests with headers of several kilobytes.
+     */
+    public static Optional<String> validator(HttpHeaders answer, String header) {
+        return answer.firstValue(header).filter(HttpRequests::isValidator);
+    }
+
+    /** Returns whether a text is short enough for {@link #validator}. */
+    public static boolean isValidator(String text) {
+        return text.length() <= LONGEST_VALIDATOR;
     }
 
     /**

@@ -6,6 +6,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.net.HttpHeaders;
 import com.google.protobuf.ByteString;
 import io.homeostat.desired.model.AgentConfig;
+import io.homeostat.desired.platform.HttpRequests;
 import io.homeostat.desired.platform.MetadataServer;
 import io.homeostat.desired.remote.BucketCredentials.Keys;
 import io.homeostat.desired.remote.HttpGet.Answer;
@@ -245,10 +246,9 @@ public final class BucketClient {
 
     private static String version(Place place, Answer answer) throws FetchFailure {
         String header = place.isGoogle() ? GENERATION : HttpHeaders.ETAG;
-        return answer.headers()
-                .firstValue(header)
-                .orElseThrow(() -> new FetchFailure(
-                        "the server's answer has no " + header + "; is sources.bucket.endpoint right?"));
+        return HttpRequests.validator(answer.headers(), header)
+                .orElseThrow(() -> new FetchFailure("the server's answer has no " + header + " of at most "
+                        + HttpRequests.LONGEST_VALIDATOR + " characters; is sources.bucket.endpoint right?"));
     }
 
     private FetchFailure refused(Answer answer) {

@@ -114,8 +114,7 @@ public final class HttpsFetcher implements SetFetcher {
             case NOT_MODIFIED -> new Fetched.NotModified();
             case OK -> {
                 ByteString content = HttpGet.body(answer);
-                String version = answer.headers()
-                        .firstValue(HttpHeaders.ETAG)
+                String version = HttpRequests.validator(answer.headers(), HttpHeaders.ETAG)
                         .orElseGet(() -> HASH
                                 + Hashing.sha256()
                                         .hashBytes(content.asReadOnlyByteBuffer())

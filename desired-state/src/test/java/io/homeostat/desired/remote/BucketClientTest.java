@@ -214,6 +214,16 @@ final class BucketClientTest {
     }
 
     @Test
+    void aLongVersionIsNone() {
+        credentials = Identity.Known.NONE;
+        server.stubFor(any(anyUrl()).willReturn(aResponse().withBody("{}").withHeader("ETag", "e".repeat(8_000))));
+
+        assertEquals(
+                "the server's answer has no ETag of at most 256 characters; is sources.bucket.endpoint right?",
+                failure("s3://bucket/set.json"));
+    }
+
+    @Test
     void whatIsNotThereOrNotAllowedSaysWhatToDo() throws Exception {
         server.stubFor(any(anyUrl()).willReturn(aResponse().withStatus(404)));
         assertEquals(new Read.Missing(), client().get(GOOGLE, Optional.empty()));
@@ -238,7 +248,7 @@ final class BucketClientTest {
 
         server.stubFor(any(anyUrl()).willReturn(aResponse().withBody("{}")));
         assertEquals(
-                "the server's answer has no x-goog-generation; is sources.bucket.endpoint right?",
+                "the server's answer has no x-goog-generation of at most 256 characters; is sources.bucket.endpoint right?",
                 assertThrows(FetchFailure.class, () -> client.get(GOOGLE, Optional.empty()))
                         .words());
     }

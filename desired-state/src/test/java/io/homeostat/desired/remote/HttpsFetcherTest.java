@@ -83,6 +83,17 @@ final class HttpsFetcherTest {
         assertInstanceOf(Fetched.File.class, fetch(Optional.of(first.version())));
     }
 
+    /** Servers refuse requests with headers of several kilobytes. */
+    @Test
+    void aLongEtagIsNone() throws Exception {
+        serve(content(CONTENT).withHeader("ETag", '"' + "v".repeat(8_000) + '"'));
+
+        Fetched.File first = assertInstanceOf(Fetched.File.class, fetch(Optional.empty()));
+        assertTrue(first.version().startsWith("sha256:"), first.version());
+        assertEquals(new Fetched.NotModified(), fetch(Optional.of(first.version())));
+        server.verify(2, getRequestedFor(urlPathEqualTo(PATH)).withHeader("If-None-Match", absent()));
+    }
+
     @Test
     void whatIsPackedOnItsWayIsUnpacked() throws Exception {
         serve(content(packed(CONTENT)).withHeader("ETag", "\"v1\"").withHeader("Content-Encoding", "gzip"));

@@ -122,7 +122,7 @@ class SetTargetsTest {
         server.stubFor(get(PATH).willReturn(aResponse().withBody("x")));
         HttpsTarget target = https(null);
         assertFails(
-                "the server sends no ETag, so nobody could tell whether somebody else has published since; have it send one,"
+                "the server sends no ETag of at most 256 characters, so nobody could tell whether somebody else has published since; have it send one,"
                         + " or publish to a file in its directory",
                 target::read);
         server.stubFor(get(PATH).willReturn(aResponse().withStatus(403)));
