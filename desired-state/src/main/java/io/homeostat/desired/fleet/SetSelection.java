@@ -32,18 +32,27 @@ public record SetSelection(
         ImmutableMap<String, RolloutState> states,
         ImmutableMap<WorkloadId, String> inForce)
         implements Choice {
+    /** The most characters of how one rollout stands, as JSON; the controller writes some hundred. */
+    static final int LONGEST_STATE = 16 << 10;
+
     private static final RecordCodec CODEC = new RecordCodec(new ObjectMapper());
 
-    /** What counts on a machine as far as is stored there. */
-    public static SetSelection of(StateReader store, SourceName source, MachineLabels labels, String instanceId) {
+    /**
+     * What counts on a machine as far as is stored there.
+     *
+     * @param states how rollouts stand ({@link #states}), which all sources share: together they may be large
+     */
+    public static SetSelection of(
+            StateReader store,
+            ImmutableMap<String, RolloutState> states,
+            SourceName source,
+            MachineLabels labels,
+            String instanceId) {
         return new SetSelection(
                 labels,
                 instanceId,
                 store.registeredAt(labels.labels()),
-                store.rolloutStates().entrySet().stream()
-                        .flatMap(
-                                state -> parsed(state.getValue()).stream().map(read -> Map.entry(state.getKey(), read)))
-                        .collect(ImmutableMap.toImmutableMap(Map.Entry::getKey, Map.Entry::getValue)),
+                states,
                 store.declarations().stream()
                         .filter(declaration -> declaration.source() == source)
                         .collect(ImmutableMap.toImmutableMap(
@@ -51,8 +60,18 @@ public record SetSelection(
                                 declaration -> declaration.workload().revision())));
     }
 
-    /** How a rollout stands, from its JSON; empty when that can't be read. */
+    /** How rollouts stand, from their JSON, by their names; without those that can't be read. */
+    public static ImmutableMap<String, RolloutState> states(Map<String, String> json) {
+        return json.entrySet().stream()
+                .flatMap(state -> parsed(state.getValue()).stream().map(read -> Map.entry(state.getKey(), read)))
+                .collect(ImmutableMap.toImmutableMap(Map.Entry::getKey, Map.Entry::getValue));
+    }
+
+    /** How a rollout stands, from its JSON; empty when that can't be read, or is longer than any controller makes it. */
     public static Optional<RolloutState> parsed(String json) {
+        if (json.length() > LONGEST_STATE) {
+            return Optional.empty();
+        }
         try {
             return Optional.of(CODEC.read(RolloutState.class, json));
         } catch (IllegalArgumentException e) {

@@ -4,6 +4,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import io.homeostat.desired.fleet.MachineLabels;
+import io.homeostat.desired.fleet.RolloutState;
 import io.homeostat.desired.fleet.SetSelection;
 import io.homeostat.desired.model.DesiredState;
 import io.homeostat.desired.model.DesiredState.Policy;
@@ -162,8 +163,11 @@ public record Workspace(String word, Environment environment, Console console, L
         MachineLabels labels = labels();
         ImmutableList.Builder<NotHere> notHere = ImmutableList.builder();
         notHere.addAll(sources(labels).notHere(environment.clock()));
-        remembered(state ->
-                        SetTexts.notHere(state, source -> SetSelection.of(state, source, labels, layout.instanceId())))
+        remembered(state -> {
+                    ImmutableMap<String, RolloutState> rollouts = SetSelection.states(state.rolloutStates());
+                    return SetTexts.notHere(
+                            state, source -> SetSelection.of(state, rollouts, source, labels, layout.instanceId()));
+                })
                 .ifPresent(notHere::addAll);
         return notHere.build();
     }

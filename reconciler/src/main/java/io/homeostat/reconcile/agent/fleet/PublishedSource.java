@@ -132,7 +132,12 @@ final class PublishedSource {
             seen = Optional.empty();
             refusedBy = null;
         }
-        if (!now.equals(chosen) && standing().flatMap(StoredSet.Standing::set).isPresent()) {
+        if (now.equals(chosen)) {
+            return;
+        }
+        // How rollouts stood then is not kept in memory beside how they stand now.
+        chosen = null;
+        if (standing().flatMap(StoredSet.Standing::set).isPresent()) {
             refresh();
             changed.run();
         }

@@ -33,7 +33,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SplittableRandom;
-import java.util.TreeMap;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -61,6 +60,8 @@ public final class PublishedSources implements AutoCloseable {
     private final Function<AgentConfig.Etcd, KeyValues> etcd;
     /** Of all sources, also of those that are not configured any more and not ended yet. */
     private final LargeSetLock large = new LargeSetLock(LargeWork.LOCK);
+
+    private final RolloutStates rolloutStates;
 
     private final List<Thread> threads = new ArrayList<>();
     /** What agent.yaml names, also while {@link #sources} does not have all of it yet. */
@@ -113,6 +114,7 @@ public final class PublishedSources implements AutoCloseable {
         this.layout = layout;
         this.metadata = metadata;
         this.store = store;
+        this.rolloutStates = new RolloutStates(store);
         this.clock = clock;
         this.declaring = declaring;
         this.changed = () -> {
@@ -217,7 +219,7 @@ public final class PublishedSources implements AutoCloseable {
     }
 
     private SetSelection choice(SourceName name) {
-        return SetSelection.of(store, name, member.labels().get(), member.instanceId());
+        return SetSelection.of(store, rolloutStates.now(), name, member.labels().get(), member.instanceId());
     }
 
     private Followed polled(SetFetcher fetcher, Duration interval) {
@@ -260,8 +262,7 @@ public final class PublishedSources implements AutoCloseable {
     }
 
     /**
-     * How rollouts stand now. What can't be read, and what is gone though a set still has its rollout, stays as it was heard last: a store
-     * that has lost it must not have all machines go back.
+     * How rollouts stand now.
      *
      * @param teller that may have been ended meanwhile
      */
@@ -270,31 +271,11 @@ public final class PublishedSources implements AutoCloseable {
             if (!sources.contains(teller)) {
                 return;
             }
-            ImmutableSortedMap<String, String> before = store.rolloutStates();
-            TreeMap<String, String> next = new TreeMap<>();
-            before.forEach((name, state) -> {
-                if (states.containsKey(name)
-                        || sources.stream().anyMatch(source -> source.rollouts().contains(name))) {
-                    next.put(name, state);
-                }
-            });
-            List<String> unreadable = new ArrayList<>();
-            states.forEach((name, state) -> {
-                if (SetSelection.parsed(state).isPresent()) {
-                    next.put(name, state);
-                } else {
-                    unreadable.add(name);
-                }
-            });
-            if (!unreadable.isEmpty()) {
-                LOG.warn(
-                        "how {} rollouts stand can't be read, such as {}; they may be from a newer version",
-                        unreadable.size(),
-                        unreadable.getFirst());
-            }
-            if (!next.equals(before)) {
-                store.storeRolloutStates(ImmutableSortedMap.copyOfSorted(next));
-            }
+            rolloutStates.heard(
+                    states,
+                    sources.stream()
+                            .flatMap(source -> source.rollouts().stream())
+                            .collect(ImmutableSet.toImmutableSet()));
         }
         refreshWhatMoved();
     }

@@ -283,10 +283,10 @@ final class EtcdFollowerTest {
         await().atMost(PATIENCE).until(() -> etcd.watches() == 2);
         int looks = etcd.looks.get();
 
-        etcd.put(KEYS.rollout("web"), ByteString.copyFrom(new byte[(int) EtcdFollower.MOST_WAITING]));
+        etcd.put(KEYS.set(), ByteString.copyFromUtf8("#".repeat((int) EtcdFollower.MOST_WAITING)));
 
         await().atMost(PATIENCE).until(() -> etcd.looks.get() == looks + 2 && etcd.watches() == 2);
-        assertTrue(states.getLast().containsKey("web"));
+        awaitProblem("the set declares nothing at all");
     }
 
     @Test
@@ -315,7 +315,7 @@ final class EtcdFollowerTest {
         await().atMost(PATIENCE).until(() -> states.getLast().containsKey("a"));
         etcd.put(KEYS.rollout("b"), half);
 
-        awaitProblem(" takes more than 20 MiB; delete what is no rollout");
+        awaitProblem(" takes more than 8 MiB; delete what is no rollout");
         assertFalse(states.getLast().containsKey("b"));
         etcd.delete(KEYS.rollout("b"));
         etcd.put(KEYS.set(), PublishedSourceTest.set("", 8, "db").content());
