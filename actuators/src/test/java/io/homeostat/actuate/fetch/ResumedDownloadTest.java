@@ -107,20 +107,19 @@ final class ResumedDownloadTest extends PartialDownloadTestBed {
 
     @Test
     void aRangeThatQuotesTheRequestGivesNothingAway() throws Exception {
-        String range =
-                "GET /archive?signature=sesame Authorization: Basic am9lOnBhc3N3b3Jk " + "p".repeat(50_000);
-        try (RawServer server =
-                        new RawServer(broken(ETAG, archive), RawServer.rest(ETAG, archive, HALF, range));
+        String range = "GET /archive?signature=sesame Authorization: Basic am9lOnBhc3N3b3Jk " + "p".repeat(50_000);
+        try (RawServer server = new RawServer(broken(ETAG, archive), RawServer.rest(ETAG, archive, HALF, range));
                 Downloader downloader = downloader(DownloadLimits.DEFAULT)) {
             Source source = source(server.url().replace("//", "//joe:password@"), key, 1);
             assertThrows(ActuationFailure.class, () -> downloader.download(key, source, Progress.NONE));
             assertRequest(server.requests().getFirst(), "Authorization: Basic am9lOnBhc3N3b3Jk");
 
-            String message = String.valueOf(assertThrows(
-                            ActuationFailure.class, () -> downloader.download(key, source, Progress.NONE))
-                    .getMessage());
+            String message = String.valueOf(
+                    assertThrows(ActuationFailure.class, () -> downloader.download(key, source, Progress.NONE))
+                            .getMessage());
 
-            assertTrue(message.contains("sent the range 'GET /archive?(masked) Authorization: Basic (masked) p"), message);
+            assertTrue(
+                    message.contains("sent the range 'GET /archive?(masked) Authorization: Basic (masked) p"), message);
             assertTrue(message.length() < 1_000, message);
         }
     }
@@ -142,8 +141,8 @@ final class ResumedDownloadTest extends PartialDownloadTestBed {
     @Test
     void aServerThatRefusesARequestForTheRestIsAskedForAll() throws Exception {
         for (String refusal : ImmutableList.of("400 Bad Request", "412 Precondition Failed", "431 Too Large")) {
-            try (RawServer server = new RawServer(
-                    broken(ETAG, archive), RawServer.status(refusal), RawServer.whole(ETAG, archive))) {
+            try (RawServer server =
+                    new RawServer(broken(ETAG, archive), RawServer.status(refusal), RawServer.whole(ETAG, archive))) {
                 download(server, key, 2, Progress.NONE);
 
                 assertComplete();

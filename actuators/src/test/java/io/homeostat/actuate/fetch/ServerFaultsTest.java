@@ -267,7 +267,8 @@ final class ServerFaultsTest extends DownloadTestBed {
         FailedAttempt failure = assertThrows(
                 FailedAttempt.class,
                 () -> HttpFetch.redirected(
-                        HttpRequests.anonymous(URI.create("https://bucket/x?sesame")).build(),
+                        HttpRequests.anonymous(URI.create("https://bucket/x?sesame"))
+                                .build(),
                         HttpHeaders.of(Map.of("Location", List.of("http://bucket/y?sesame")), (a, b) -> true)));
 
         assertTrue(

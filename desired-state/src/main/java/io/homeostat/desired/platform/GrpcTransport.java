@@ -84,7 +84,9 @@ public final class GrpcTransport implements AutoCloseable {
      * @param rule whose servers are told anything; calls to others fail with UNAVAILABLE
      */
     public ManagedChannelBuilder<?> unix(Path socket, ServerRule rule) {
-        return configured(toUnixSocket(() -> new Redirection(sockets, socket, rule, Status.UNAVAILABLE), connection -> guard(connection, socket)));
+        return configured(toUnixSocket(
+                () -> new Redirection(sockets, socket, rule, Status.UNAVAILABLE),
+                connection -> guard(connection, socket)));
     }
 
     private void guard(Channel connection, Path socket) {

@@ -3,6 +3,7 @@ package io.homeostat.desired.platform;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.CharMatcher;
+import com.google.common.base.Splitter;
 import com.google.common.base.Strings;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.net.InetAddresses;
@@ -169,12 +170,12 @@ public final class HttpRequests {
 
     /** Returns what nobody but the server may see of a request, the longest first, since it has the shorter ones in it. */
     private static Set<String> secrets(HttpRequest request) {
-        Set<String> secrets =
-                new TreeSet<>(Comparator.comparing(String::length).reversed().thenComparing(Comparator.naturalOrder()));
+        Set<String> secrets = new TreeSet<>(
+                Comparator.comparingInt(String::length).reversed().thenComparing(Comparator.naturalOrder()));
         for (String header : SECRET_HEADERS) {
             for (String value : request.headers().allValues(header)) {
                 String credentials = value.substring(value.indexOf(' ') + 1);
-                learn(secrets, credentials, "[ ,]+");
+                learn(secrets, credentials, CharMatcher.anyOf(" ,"));
                 if (value.startsWith(BASIC)) {
                     String user = new String(Base64.getDecoder().decode(credentials), UTF_8);
                     secrets.add(user);
@@ -184,24 +185,28 @@ public final class HttpRequests {
         }
         String query = request.uri().getRawQuery();
         if (query != null) {
-            learn(secrets, query, "&");
+            learn(secrets, query, CharMatcher.is('&'));
         }
         secrets.removeIf(secret -> secret.length() < SHORTEST_SECRET);
         return secrets;
     }
 
     /** Learns a list of values, of which some have names (NAME=VALUE), as it is and as a server may decode it. */
-    private static void learn(Set<String> secrets, String list, String separator) {
+    private static void learn(Set<String> secrets, String list, CharMatcher separator) {
         secrets.add(list);
-        for (String part : list.split(separator)) {
+        for (String part : Splitter.on(separator).split(list)) {
             String value = part.substring(part.indexOf('=') + 1);
             secrets.add(value);
-            try {
-                secrets.add(URLDecoder.decode(value, UTF_8));
-            } catch (IllegalArgumentException e) {
-                // A percent sign that stands for itself: there is nothing to decode.
-                continue;
-            }
+            decoded(value).ifPresent(secrets::add);
+        }
+    }
+
+    private static Optional<String> decoded(String value) {
+        try {
+            return Optional.of(URLDecoder.decode(value, UTF_8));
+        } catch (IllegalArgumentException e) {
+            // A percent sign that stands for itself.
+            return Optional.empty();
         }
     }
 

@@ -64,9 +64,7 @@ final class BoundedConnection implements HttpConnection {
         if (received == null) {
             HttpRequest complete = request.method(
                             method,
-                            sent.size() == 0
-                                    ? BodyPublishers.noBody()
-                                    : BodyPublishers.ofByteArray(sent.toByteArray()))
+                            sent.size() == 0 ? BodyPublishers.noBody() : BodyPublishers.ofByteArray(sent.toByteArray()))
                     .build();
             try {
                 received = client.send(complete, HttpRequests.body());

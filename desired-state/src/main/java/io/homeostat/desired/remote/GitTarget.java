@@ -273,9 +273,7 @@ public final class GitTarget implements SetTarget {
             case REJECTED_NONFASTFORWARD, REJECTED_REMOTE_CHANGED -> false;
             default ->
                 throw new FetchFailure("the server refuses the commit (" + update.getStatus() + ")"
-                        + (update.getMessage() == null
-                                ? ""
-                                : ": " + Redaction.excerpt(update.getMessage()))
+                        + (update.getMessage() == null ? "" : ": " + Redaction.excerpt(update.getMessage()))
                         + "; let " + SETTING + ".login push to " + update.getRemoteName() + " there, or set another "
                         + SETTING + ".branch");
         };

@@ -38,15 +38,13 @@ final class HttpGet {
         /** The start of a text, as it may be shown. */
         String excerpt() {
             String text = HttpRequests.quoted(
-                    request,
-                    body.substring(0, Math.min(body.size(), EXCERPT)).toStringUtf8());
+                    request, body.substring(0, Math.min(body.size(), EXCERPT)).toStringUtf8());
             return text.isEmpty() ? "" : ": " + text;
         }
     }
 
     /** An answer that was read up to the size from which on it needs the {@link LargeSetLock}. */
-    private record Begun(
-            HttpRequest request, int status, HttpHeaders headers, InputStream body, ByteString beginning) {
+    private record Begun(HttpRequest request, int status, HttpHeaders headers, InputStream body, ByteString beginning) {
         static Begun of(HttpResponse<InputStream> response) throws IOException {
             InputStream body = unpacked(response);
             boolean wanted = response.statusCode() == HttpURLConnection.HTTP_OK

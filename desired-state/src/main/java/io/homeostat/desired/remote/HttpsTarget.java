@@ -47,13 +47,11 @@ public final class HttpsTarget implements SetTarget {
         tag = null;
         return switch (answer.status()) {
             case 200 -> {
-                tag = HttpRequests.validator(answer.headers(), HttpHeaders.ETAG)
-                        .orElse(null);
+                tag = HttpRequests.validator(answer.headers(), HttpHeaders.ETAG).orElse(null);
                 if (tag == null) {
-                    throw new FetchFailure(
-                            "the server sends no ETag of at most " + HttpRequests.LONGEST_VALIDATOR
-                                    + " characters, so nobody could tell whether somebody else has published"
-                                    + " since; have it send one, or publish to a file in its directory");
+                    throw new FetchFailure("the server sends no ETag of at most " + HttpRequests.LONGEST_VALIDATOR
+                            + " characters, so nobody could tell whether somebody else has published"
+                            + " since; have it send one, or publish to a file in its directory");
                 }
                 yield Optional.of(new Fetched.File(tag, HttpGet.body(answer)));
             }

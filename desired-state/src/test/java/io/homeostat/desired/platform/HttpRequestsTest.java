@@ -70,8 +70,7 @@ final class HttpRequestsTest {
                 HttpRequests.quoted(
                         request,
                         "GET /a?sig=s3same%2Bd&x=1\r\nsig: s3same%2Bd or s3same+d, x: 1\r\nAuthorization: Basic "
-                                + Base64.getEncoder()
-                                        .encodeToString("joe:päss:word".getBytes(StandardCharsets.UTF_8))
+                                + Base64.getEncoder().encodeToString("joe:päss:word".getBytes(StandardCharsets.UTF_8))
                                 + ", which is joe:päss:word and päss:word; s3ssion"));
     }
 

@@ -207,10 +207,10 @@ final class BucketClientTest {
     void aServerThatQuotesTheRequestGivesNothingAway() {
         token = new Answer.Present("{\"access_token\": \"ya29.t0ken\", \"expires_in\": 3600}");
         server.stubFor(any(anyUrl())
-                .willReturn(aResponse().withStatus(400).withBody("<Error><Details>Bearer ya29.t0ken</Details></Error>")));
+                .willReturn(
+                        aResponse().withStatus(400).withBody("<Error><Details>Bearer ya29.t0ken</Details></Error>")));
 
-        assertEquals(
-                "the server answers 400: <Error><Details>Bearer (masked)</Details></Error>", failure(GOOGLE));
+        assertEquals("the server answers 400: <Error><Details>Bearer (masked)</Details></Error>", failure(GOOGLE));
     }
 
     @Test

@@ -65,7 +65,9 @@ class RuntimeLogTest {
         for (int i = 0; i < 20; i++) {
             append(exit(1, 0).repeat(1000));
             assertEquals(Optional.empty(), log.statusOf(7));
-            assertTrue(Files.size(file) <= LONG, () -> "it is large: " + file.toFile().length());
+            assertTrue(
+                    Files.size(file) <= LONG,
+                    () -> "it is large: " + file.toFile().length());
         }
         append(exit(7, 3));
         assertEquals(Optional.of(3), log.statusOf(7));

@@ -80,8 +80,7 @@ class GuestChangesTest extends KataTestBed {
         guest.lose("DestroySandbox");
 
         assertEquals(GuestFailure.Kind.LOST, refused().kind());
-        assertEquals(
-                FailureCause.of(FailureCause.Kind.CONNECTION_LOST), GuestChanges.causeOf(GuestFailure.Kind.LOST));
+        assertEquals(FailureCause.of(FailureCause.Kind.CONNECTION_LOST), GuestChanges.causeOf(GuestFailure.Kind.LOST));
     }
 
     @Test
