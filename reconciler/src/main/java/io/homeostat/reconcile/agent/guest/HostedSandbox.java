@@ -23,10 +23,10 @@ final class HostedSandbox {
     /**
      * Sets the host name and limits in the namespaces that unshare(1) has made. Shared memory, semaphores and message queues of System V
      * outlive the container that has made them, and are counted against no limit then: shared memory goes with its last process, and the
-     * others are so few that they take some 40 MiB at most.
+     * others are so few that they take some 40 MiB at most. A kernel may have none of it.
      */
-    private static final String PREPARE = "cd /proc/sys/kernel && printf %s \"$1\" >hostname"
-            + " && echo 1 >shm_rmid_forced && echo 250 32000 500 128 >sem && echo 32 >msgmni";
+    private static final String PREPARE = "cd /proc/sys/kernel && printf %s \"$1\" >hostname && { [ ! -e sem ]"
+            + " || { echo 1 >shm_rmid_forced && echo 250 32000 500 128 >sem && echo 32 >msgmni; }; }";
 
     private final GuestPaths paths;
     private final Storages storages;
