@@ -10,6 +10,8 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLContextSpi;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLEngineResult;
+import javax.net.ssl.SSLEngineResult.HandshakeStatus;
+import javax.net.ssl.SSLEngineResult.Status;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLServerSocketFactory;
@@ -20,7 +22,7 @@ import javax.net.ssl.TrustManager;
 import org.jspecify.annotations.Nullable;
 
 /**
- * TLS whose engines bound what comes beside content. The JDK keeps each message of a handshake, and each one after it (NewSessionTicket,
+ * TLS whose engines put the content of short records together, and bound what comes beside content. The JDK keeps each message of a handshake, and each one after it (NewSessionTicket,
  * KeyUpdate), for as long as the connection lives.
  */
 final class BoundedTls extends SSLContextSpi {
@@ -100,6 +102,31 @@ final class BoundedTls extends SSLContextSpi {
 
         @Override
         public SSLEngineResult unwrap(ByteBuffer from, ByteBuffer[] to, int offset, int length) throws SSLException {
+            SSLEngineResult result = unwrapOne(from, to, offset, length);
+            // The JDK's client makes a buffer of 16 KB for each result, and keeps some.
+            while (isContent(result) && from.hasRemaining()) {
+                SSLEngineResult next = unwrapOne(from, to, offset, length);
+                if (next.bytesConsumed() == 0) {
+                    break;
+                }
+                result = new SSLEngineResult(
+                        next.getStatus(),
+                        next.getHandshakeStatus(),
+                        result.bytesConsumed() + next.bytesConsumed(),
+                        result.bytesProduced() + next.bytesProduced(),
+                        next.sequenceNumber());
+            }
+            return result;
+        }
+
+        private static boolean isContent(SSLEngineResult result) {
+            return result.getStatus() == Status.OK
+                    && result.getHandshakeStatus() == HandshakeStatus.NOT_HANDSHAKING
+                    && result.bytesProduced() > 0;
+        }
+
+        private SSLEngineResult unwrapOne(ByteBuffer from, ByteBuffer[] to, int offset, int length)
+                throws SSLException {
             SSLEngineResult result = engine.unwrap(from, to, offset, length);
             if (result.bytesProduced() == 0 && result.bytesConsumed() > 0) {
                 bytes += result.bytesConsumed();

@@ -99,6 +99,42 @@ class BoundedTlsTest {
     }
 
     @Test
+    void shortRecordsAreReadTogether() throws Exception {
+        say("after what comes with the handshake");
+        for (int i = 0; i < 500; i++) {
+            server.wrap(ByteBuffer.wrap(new byte[] {(byte) i}), toClient);
+        }
+        toClient.flip();
+        read.clear();
+
+        SSLEngineResult result = client.unwrap(toClient, read);
+
+        assertEquals(SSLEngineResult.Status.OK, result.getStatus());
+        assertEquals(500, result.bytesProduced());
+        assertEquals(500, read.position());
+        assertEquals((byte) 499, read.get(499));
+        assertEquals(0, toClient.remaining());
+    }
+
+    @Test
+    void aBufferThatIsFullAndARecordThatIsNotWholeAreLeft() throws Exception {
+        say("after what comes with the handshake");
+        for (int i = 0; i < 3; i++) {
+            server.wrap(ByteBuffer.wrap(new byte[1000]), toClient);
+        }
+        toClient.flip();
+        int all = toClient.limit();
+
+        assertEquals(2000, client.unwrap(toClient, ByteBuffer.allocate(2500)).bytesProduced());
+        toClient.limit(all - 1);
+        assertEquals(
+                SSLEngineResult.Status.BUFFER_UNDERFLOW,
+                client.unwrap(toClient, ByteBuffer.allocate(2500)).getStatus());
+        toClient.limit(all);
+        assertEquals(1000, client.unwrap(toClient, ByteBuffer.allocate(2500)).bytesProduced());
+    }
+
+    @Test
     void whatComesBesideContentHas() throws Exception {
         int[] changes = new int[1];
         SSLException refused = assertThrows(SSLException.class, () -> {
