@@ -24,6 +24,9 @@ final class Unanswered {
     /** Of calls that only take their time nothing is said. */
     private static final Duration PATIENCE = Duration.ofSeconds(1);
 
+    /** Calls that are kept: only the first one is told of. */
+    private static final int MOST = 100;
+
     /** What agents do beside everything else: such a call holds up no other, and its answer says nothing of others. */
     private static final ImmutableSet<String> ALONE = ImmutableSet.of("CopyFile", "SetGuestDateTime");
 
@@ -116,6 +119,9 @@ final class Unanswered {
     private synchronized void over(Call call, Outcome outcome) {
         if (outcome == Outcome.GIVEN_UP) {
             call.givenUp = true;
+            if (calls.size() > MOST) {
+                calls.remove(call);
+            }
             return;
         }
         if (outcome == Outcome.OVER) {
@@ -132,6 +138,11 @@ final class Unanswered {
                 earlier.remove();
             }
         }
+    }
+
+    /** How many calls are kept. */
+    synchronized int kept() {
+        return calls.size();
     }
 
     /** Writes down what is not so yet. */

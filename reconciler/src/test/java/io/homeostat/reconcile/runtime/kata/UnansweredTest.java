@@ -112,6 +112,17 @@ class UnansweredTest {
         assertEquals(List.of(), written());
     }
 
+    @Test
+    void ofManyTheFirstIsBlamedAndFewAreKept() throws Exception {
+        silent("CreateContainer");
+        for (int call = 0; call < 1000; call++) {
+            silent("ExecProcess");
+        }
+
+        assertEquals(List.of(CREATE), written());
+        assertEquals(100, unanswered.kept());
+    }
+
     @ParameterizedTest
     @EnumSource(
             value = Code.class,
