@@ -25,6 +25,11 @@ final class FloodedPeers {
         return new Peer(address);
     }
 
+    /** For another process, which the one that has flooded could not bring about. */
+    void forget(Object address) {
+        floods.remove(address);
+    }
+
     /** One that connections are made to. */
     final class Peer {
         private final Object key;

@@ -89,6 +89,11 @@ public final class GrpcTransport implements AutoCloseable {
                 connection -> guard(connection, socket)));
     }
 
+    /** Says that a process was launched that will listen at a unix socket: what the one before it has done does not count against it. */
+    public void launched(Path socket) {
+        peers.forget(socket);
+    }
+
     private void guard(Channel connection, Path socket) {
         FloodGuard guard = FloodGuard.plainTo(peers.at(socket), connection, kept);
         if (waits != null) {

@@ -214,6 +214,7 @@ public final class PluginChannel implements AutoCloseable {
     /** Starts the plugin's work. Call it once per process: some plugins do not survive a second Start. */
     public PluginReply start(Path socket, Path stateDirectory, @Nullable Config config, Duration timeout)
             throws InterruptedException {
+        transport.launched(socket);
         StartRequest.Builder request = StartRequest.newBuilder()
                 .setConfig(StartRequest.Config.newBuilder().setStateDirectoryPath(stateDirectory.toString()));
         if (config != null && config.string() != null) {
