@@ -28,6 +28,7 @@ final class BucketCredentials {
     private static final String SETTING = "sources.bucket.credentials";
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Duration RENEWED_BEFORE = Duration.ofMinutes(5);
+    private static final Duration LONGEST_KEPT = Duration.ofDays(1);
     private static final String GOOGLE_TOKEN = "instance/service-accounts/default/token";
     private static final String ROLES = "/latest/meta-data/iam/security-credentials/";
     private static final int OK = 200;
@@ -101,7 +102,7 @@ final class BucketCredentials {
     }
 
     private boolean isFresh(Held<?> held) {
-        return clock.instant().isBefore(held.expires().minus(RENEWED_BEFORE));
+        return clock.instant().plus(RENEWED_BEFORE).isBefore(held.expires());
     }
 
     private static Keys keysOf(String file) throws FetchFailure {
@@ -118,15 +119,23 @@ final class BucketCredentials {
         return switch (google.get(GOOGLE_TOKEN)) {
             case Present(String value) -> {
                 JsonNode answer = json(value);
-                yield new Held<>(
-                        text(answer, "access_token"),
-                        clock.instant().plusSeconds(answer.path("expires_in").asLong()));
+                yield held(
+                        text(answer, "access_token"), answer.path("expires_in").asLong());
             }
             case Absent() ->
                 throw new FetchFailure("the metadata server gives this instance no token; give it a service account, or"
                         + " set " + SETTING);
             case Unreachable(String reason) -> throw new FetchFailure(reason + "; set " + SETTING);
         };
+    }
+
+    /**
+     * Keeps a credential for a day at most, whatever the metadata server says.
+     *
+     * @param validity in seconds
+     */
+    private <T> Held<T> held(T value, long validity) {
+        return new Held<>(value, clock.instant().plusSeconds(Math.clamp(validity, 0, LONGEST_KEPT.toSeconds())));
     }
 
     private Held<Keys> newKeys() throws FetchFailure, InterruptedException {
@@ -138,9 +147,10 @@ final class BucketCredentials {
                             .PUT(BodyPublishers.noBody()));
             String role = ask(client, get(ROLES, session)).strip();
             JsonNode answer = json(ask(client, get(ROLES + role, session)));
-            return new Held<>(
+            return held(
                     new Keys(text(answer, "AccessKeyId"), text(answer, "SecretAccessKey"), text(answer, "Token")),
-                    Instant.parse(text(answer, "Expiration")));
+                    Instant.parse(text(answer, "Expiration")).getEpochSecond()
+                            - clock.instant().getEpochSecond());
         } catch (DateTimeException | IllegalArgumentException e) {
             throw new FetchFailure("the metadata service gives no proper keys; set " + SETTING, e);
         } catch (IOException e) {

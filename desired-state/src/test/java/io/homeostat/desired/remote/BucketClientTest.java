@@ -36,6 +36,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -78,6 +79,23 @@ final class BucketClientTest {
         now = now.plusSeconds(3400);
         assertEquals(new Read.Unchanged(), client.get(GOOGLE, Optional.of("17")));
         assertEquals(2, tokens, "until it is about to expire");
+    }
+
+    @Test
+    void aTokenIsNotKeptLongerThanADayWhateverItsExpiry() throws Exception {
+        server.stubFor(get(urlEqualTo(PATH))
+                .willReturn(aResponse().withBody("{}").withHeader("x-goog-generation", "17")));
+        long nearlyFirst = Instant.MIN.getEpochSecond() - now.getEpochSecond() + 100;
+        for (long validity : List.of(Long.MIN_VALUE, nearlyFirst, -nearlyFirst, Long.MAX_VALUE)) {
+            token = new Answer.Present("{\"access_token\": \"t1\", \"expires_in\": " + validity + "}");
+            BucketClient client = client();
+            assertEquals(new Read.Content("17", CONTENT), client.get(GOOGLE, Optional.empty()));
+
+            tokens = 0;
+            now = now.plus(Duration.ofDays(1));
+            assertEquals(new Read.Content("17", CONTENT), client.get(GOOGLE, Optional.empty()));
+            assertEquals(1, tokens);
+        }
     }
 
     @Test
@@ -300,6 +318,14 @@ final class BucketClientTest {
         assertInstanceOf(Read.Content.class, client.get(AMAZON, Optional.empty()));
         assertInstanceOf(Read.Content.class, client.get(AMAZON, Optional.empty()));
         server.verify(1, getRequestedFor(urlEqualTo(roles)));
+
+        now = now.plus(Duration.ofDays(1));
+        server.stubFor(get(urlEqualTo(roles + "fleet"))
+                .willReturn(aResponse()
+                        .withBody("{\"AccessKeyId\": \"id\", \"SecretAccessKey\": \"key\", \"Token\": \"with\","
+                                + " \"Expiration\": \"-1000000000-01-01T00:00:00Z\"}")));
+        assertInstanceOf(Read.Content.class, client.get(AMAZON, Optional.empty()));
+        assertInstanceOf(Read.Content.class, client.get(AMAZON, Optional.empty()));
 
         server.stubFor(get(urlEqualTo(roles + "fleet"))
                 .willReturn(aResponse()
