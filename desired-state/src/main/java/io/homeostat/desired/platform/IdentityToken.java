@@ -56,7 +56,7 @@ public final class IdentityToken {
     public synchronized String get() throws IOException, InterruptedException {
         Instant now = clock.instant();
         Held old = held;
-        if (old != null && now.isBefore(old.expires.minus(RENEWED_BEFORE))) {
+        if (old != null && now.plus(RENEWED_BEFORE).isBefore(old.expires)) {
             return old.token;
         }
         String problem;

@@ -69,8 +69,16 @@ class IdentityTokenTest {
 
     @Test
     void whatDoesNotSayWhenItExpiresIsAskedForEachTime() throws Exception {
-        for (String opaque :
-                new String[] {"opaque", "a.b.c", "a.e30.c", "a.!.c", "a.eyJleHAiOiJ4In0.c", "a.eyJleHAiOjFlMzB9.c"}) {
+        // The last one has expired at Instant.MIN.
+        for (String opaque : new String[] {
+            "opaque",
+            "a.b.c",
+            "a.e30.c",
+            "a.!.c",
+            "a.eyJleHAiOiJ4In0.c",
+            "a.eyJleHAiOjFlMzB9.c",
+            "a.eyJleHAiOi0zMTU1NzAxNDE2NzIxOTIwMH0.c"
+        }) {
             said = new Present(opaque + "\n");
             int before = asked;
             assertEquals(opaque, token.get());
