@@ -90,6 +90,11 @@ public final class SetReader {
         this.keys = keys;
     }
 
+    /** The keys that sets may be signed with. */
+    public TrustedKeys keys() {
+        return keys;
+    }
+
     /**
      * Reads one file: a set file, or YAML; compressed by gzip or not.
      *

@@ -24,6 +24,7 @@ import io.homeostat.desired.remote.HttpsTarget;
 import io.homeostat.desired.remote.SetTarget;
 import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.signature.SigningKey;
+import io.homeostat.desired.signature.TrustedKeys;
 import io.homeostat.desired.yaml.DocumentReader.Input;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.DocumentReader.Texts;
@@ -58,13 +59,18 @@ record SetPublication(Invocation typed) {
     int run() throws InterruptedException {
         Arguments arguments = typed.arguments();
         Optional<SigningKey> key = arguments.text(Syntax.KEY).map(this::key);
+        String fleet = fleet();
+        AgentConfig.SignedSets rules = typed.configFile().read().signatures().documents();
+        // Machines of another fleet have rules of their own.
+        Optional<SetReader> reader = fleet.equals(rules.fleet()) ? Optional.of(reader(rules)) : Optional.empty();
         Publication publication = new Publication(
-                fleet(),
+                fleet,
                 documents(),
                 key,
+                reader.map(SetReader::keys).orElse(TrustedKeys.NONE),
                 arguments.flag(Syntax.FORCE),
                 typed.environment().clock().instant().truncatedTo(ChronoUnit.SECONDS));
-        requireTrusted(publication);
+        reader.ifPresent(machines -> requireTrusted(machines, publication));
         boolean dryRun = arguments.flag(Syntax.DRY_RUN);
         try (MetadataClient metadata = typed.environment().metadata();
                 SetTarget target = target(arguments.text(Syntax.TO).orElse(""), metadata);
@@ -74,23 +80,25 @@ record SetPublication(Invocation typed) {
         return ExitStatus.OK;
     }
 
-    /** Machines with this agent.yaml have to take it; those of another fleet have their own. */
-    private void requireTrusted(Publication publication) {
-        AgentConfig.SignedSets rules = typed.configFile().read().signatures().documents();
-        if (!publication.fleet().equals(rules.fleet())) {
-            return;
+    private static SetReader reader(AgentConfig.SignedSets rules) {
+        try {
+            return SetReader.of(rules);
+        } catch (KeyFailure e) {
+            throw new CommandFailure(String.valueOf(e.getMessage()), e);
         }
+    }
+
+    /** Machines with this agent.yaml have to take it. */
+    private void requireTrusted(SetReader machines, Publication publication) {
         try {
             SetFile set =
                     SetFile.of(publication.fleet(), 1, publication.now(), publication.documents(), publication.key());
-            PublishedSet _ = SetReader.of(rules).read(ByteString.copyFrom(set.bytes()), "set.yaml");
+            PublishedSet _ = machines.read(ByteString.copyFrom(set.bytes()), "set.yaml");
         } catch (RefusedSet e) {
             throw new CommandFailure(
                     "nothing was published, as machines with "
                             + typed.configFile().path() + " would refuse it: " + e.getMessage(),
                     e);
-        } catch (KeyFailure e) {
-            throw new CommandFailure(String.valueOf(e.getMessage()), e);
         }
     }
 

@@ -103,7 +103,7 @@ public enum Verb {
                     .flag(Syntax.DRY_RUN, "Only check, and tell what would be done.")
                     .flag(
                             Syntax.FORCE,
-                            "Also what changes a revision or a placement of a rollout that was published before: machines may change at once.")
+                            "Also what changes a revision or a placement of a rollout that was published before: machines may change at once. Also after a sequence that is far in the future.")
                     .config(),
             typed -> new SetPublication(typed).run(),
             "Publish files as a set for many machines, which go by it as a whole.",

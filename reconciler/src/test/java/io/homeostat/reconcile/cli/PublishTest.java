@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
+import com.google.common.collect.Lists;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
 import com.google.protobuf.ByteString;
@@ -18,19 +19,23 @@ import io.homeostat.desired.signature.SigningKey;
 import io.homeostat.desired.state.StoredSet.Highest;
 import io.homeostat.reconcile.cli.Shell.Result;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.Key;
+import java.security.KeyPair;
 import java.security.KeyPairGenerator;
 import java.time.Clock;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.eclipse.jgit.api.Git;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -96,7 +101,8 @@ class PublishTest {
     @Test
     void aSequenceOfAThiefCountsOnlyWhereItsKeyIsTrusted() throws Exception {
         write("web.yaml", process("web", "1"));
-        SigningKey stolen = SigningKey.read(key());
+        Path thief = key();
+        SigningKey stolen = SigningKey.read(thief);
         SetFile theirs = SetFile.of(
                 "default", SetFile.MAX_SEQUENCE, NOW, ImmutableSortedMap.of("a.yaml", ""), Optional.of(stolen));
         Files.write(target, theirs.bytes());
@@ -105,7 +111,7 @@ class PublishTest {
         ImmutableSet<String> instead = SigningKey.read(Path.of(key)).trusted().ids();
         ImmutableSet<String> beside =
                 ImmutableSet.<String>builder().addAll(instead).add(stolen.id()).build();
-        assertRefused("" + SetFile.MAX_SEQUENCE, publish("--key", key));
+        assertRefused("" + SetFile.MAX_SEQUENCE, publish("--key", key, "--config", trusting(thief, Path.of(key))));
 
         Files.delete(target);
         assertEquals(0, publish("--key", key).status());
@@ -116,6 +122,64 @@ class PublishTest {
         assertEquals(1_800_000_000, ours.sequence());
         assertTrue(SequenceFloor.of(taken, beside, true).refusal(ours).isPresent());
         assertEquals(Optional.empty(), SequenceFloor.of(taken, instead, true).refusal(ours));
+    }
+
+    @Test
+    void aSequenceOfNoTrustedKeyIsNotSigned() throws Exception {
+        write("web.yaml", process("web", "1"));
+        Path ours = key();
+        Path theirs = key();
+        SigningKey others = SigningKey.read(theirs);
+        long ahead = NOW.getEpochSecond() + 1000;
+
+        for (Optional<SigningKey> signer : List.of(Optional.<SigningKey>empty(), Optional.of(others))) {
+            for (long sequence : List.of(ahead, SetFile.MAX_SEQUENCE - 1, SetFile.MAX_SEQUENCE)) {
+                publishAs(signer, sequence);
+                assertPublished(NOW.getEpochSecond(), publish("--key", ours.toString()));
+            }
+        }
+
+        publishAs(Optional.of(others), ahead);
+        assertPublished(ahead + 1, publish("--key", ours.toString(), "--config", trusting(theirs, ours)));
+        write("web.yaml", process("web", "2"));
+        assertPublished(ahead + 2, publish("--key", ours.toString()));
+    }
+
+    @Test
+    void aSequenceThatIsFarAheadIsOnlyFollowedByForce() throws Exception {
+        write("web.yaml", process("web", "1"));
+        Path key = key();
+        long far = NOW.plus(Duration.ofDays(3651)).getEpochSecond();
+        for (Optional<SigningKey> signer : List.of(Optional.<SigningKey>empty(), Optional.of(SigningKey.read(key)))) {
+            publishAs(signer, far);
+            String[] options = signer.isPresent() ? new String[] {"--key", key.toString()} : new String[0];
+            assertRefused("is more than ten years ahead of the clock of this machine", publish(options));
+            assertPublished(far + 1, publish(Lists.asList("--force", options).toArray(String[]::new)));
+        }
+    }
+
+    private void publishAs(Optional<SigningKey> signer, long sequence) throws IOException {
+        Files.write(
+                target,
+                SetFile.of("default", sequence, NOW, ImmutableSortedMap.of("a.yaml", process("a", "1")), signer)
+                        .bytes());
+    }
+
+    private static void assertPublished(long sequence, Result result) {
+        assertEquals(0, result.status(), result::toString);
+        assertTrue(result.out().contains("as sequence " + sequence + " to"), result::toString);
+    }
+
+    /** A configuration of machines that trust these keys. */
+    private String trusting(Path... keys) throws IOException {
+        String files = Arrays.stream(keys).map(PublishTest::publicHalf).collect(Collectors.joining(", "));
+        return Files.writeString(
+                        directory.resolve("trusting.yaml"), "signatures: {documents: {keys: [" + files + "]}}\n")
+                .toString();
+    }
+
+    private static String publicHalf(Path key) {
+        return key + ".pub";
     }
 
     @Test
@@ -169,16 +233,18 @@ class PublishTest {
         Files.writeString(file, text);
     }
 
+    /** Makes a pair of keys, and returns the file of the private one. */
     private Path key() throws Exception {
-        byte[] encoded = KeyPairGenerator.getInstance("Ed25519")
-                .generateKeyPair()
-                .getPrivate()
-                .getEncoded();
-        return Files.writeString(
-                directory.resolve("release.key"),
-                "-----BEGIN PRIVATE KEY-----\n" + Base64.getEncoder().encodeToString(encoded)
-                        + "\n-----END PRIVATE KEY-----\n",
-                StandardCharsets.US_ASCII);
+        KeyPair pair = KeyPairGenerator.getInstance("Ed25519").generateKeyPair();
+        Path file = Files.createTempFile(directory, "key", "");
+        Files.writeString(file, pem("PRIVATE KEY", pair.getPrivate()));
+        Files.writeString(Path.of(publicHalf(file)), pem("PUBLIC KEY", pair.getPublic()));
+        return file;
+    }
+
+    private static String pem(String what, Key key) {
+        return "-----BEGIN " + what + "-----\n" + Base64.getEncoder().encodeToString(key.getEncoded()) + "\n-----END "
+                + what + "-----\n";
     }
 
     private static AgentConfig.SignedSets rules(boolean require, String fleet) {

@@ -23,6 +23,7 @@ import io.homeostat.desired.yaml.DocumentReader.Input;
 import io.homeostat.desired.yaml.DocumentReader.ReadResult;
 import io.homeostat.desired.yaml.DocumentReader.Texts;
 import io.homeostat.reconcile.command.environment.CommandFailure;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.Optional;
@@ -33,14 +34,19 @@ import java.util.stream.Stream;
  *
  * @param documents texts by their names, all of them valid
  * @param key that signs it; empty: nobody does
- * @param force also what changes a revision that is in a rollout, or the machines that one is for
+ * @param trusted keys of others whose sequences a signed set has to come after
+ * @param force also what changes a revision that is in a rollout, or the machines that one is for, and after a sequence that is far in the
+ *     future
  */
 public record Publication(
         String fleet,
         ImmutableSortedMap<String, String> documents,
         Optional<SigningKey> key,
+        TrustedKeys trusted,
         boolean force,
         Instant now) {
+    /** Sequences are times in seconds, or a few more where several sets are published in one. */
+    private static final Duration FAR = Duration.ofDays(3650);
 
     /**
      * What became of it.
@@ -75,11 +81,18 @@ public record Publication(
                     });
                 }
             }
-            long last = before.map(PublishedSet::sequence).orElse(0L);
+            long last = before.isPresent() && counts(found.get())
+                    ? before.get().sequence()
+                    : 0;
             if (last >= SetFile.MAX_SEQUENCE) {
                 throw new CommandFailure(what + "the sequence there, " + last
                         + ", is the largest one; whoever published that has locked everybody out: have machines trust another"
                         + " key instead of that one, remove what is there, and publish again");
+            }
+            if (!force && last > now.plus(FAR).getEpochSecond()) {
+                throw new CommandFailure(what + "the sequence there, " + last
+                        + ", is more than ten years ahead of the clock of this machine; set that if it is wrong, else remove"
+                        + " what is there and publish again, or add --force where machines have taken that sequence");
             }
             SetFile set = SetFile.of(fleet, Math.max(last + 1, now.getEpochSecond()), now, documents, key);
             if (set.bytes().length > SetReader.MAX_BYTES) {
@@ -180,11 +193,17 @@ public record Publication(
                 && key.map(signing -> isSignedBy(signing.trusted(), found)).orElse(true);
     }
 
+    /** Whoever has no key could have machines that ask for one refuse all that is signed later, did an unsigned sequence count. */
+    private boolean counts(Fetched found) {
+        return key.map(signing -> isSignedBy(signing.trusted(), found) || isSignedBy(trusted, found))
+                .orElse(true);
+    }
+
     private boolean isSignedBy(TrustedKeys trusted, Fetched found) {
         try {
             return !read(found, trusted).signers().isEmpty();
         } catch (RefusedSet e) {
-            // By somebody else: it is to be signed anew.
+            // By somebody else.
             return false;
         }
     }
