@@ -83,8 +83,8 @@ final class BucketClientTest {
 
     @Test
     void aTokenIsNotKeptLongerThanADayWhateverItsExpiry() throws Exception {
-        server.stubFor(get(urlEqualTo(PATH))
-                .willReturn(aResponse().withBody("{}").withHeader("x-goog-generation", "17")));
+        server.stubFor(
+                get(urlEqualTo(PATH)).willReturn(aResponse().withBody("{}").withHeader("x-goog-generation", "17")));
         long nearlyFirst = Instant.MIN.getEpochSecond() - now.getEpochSecond() + 100;
         for (long validity : List.of(Long.MIN_VALUE, nearlyFirst, -nearlyFirst, Long.MAX_VALUE)) {
             token = new Answer.Present("{\"access_token\": \"t1\", \"expires_in\": " + validity + "}");

@@ -81,9 +81,7 @@ public record Publication(
                     });
                 }
             }
-            long last = before.isPresent() && counts(found.get())
-                    ? before.get().sequence()
-                    : 0;
+            long last = before.isPresent() && counts(found.get()) ? before.get().sequence() : 0;
             if (last >= SetFile.MAX_SEQUENCE) {
                 throw new CommandFailure(what + "the sequence there, " + last
                         + ", is the largest one; whoever published that has locked everybody out: have machines trust another"
