@@ -13,6 +13,7 @@ import io.etcd.jetcd.Client;
 import io.etcd.jetcd.ClientBuilder;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.Watch;
+import io.etcd.jetcd.api.AuthenticateResponse;
 import io.etcd.jetcd.common.exception.CompactedException;
 import io.etcd.jetcd.common.exception.ErrorCode;
 import io.etcd.jetcd.common.exception.EtcdException;
@@ -32,13 +33,17 @@ import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
+import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
+import io.grpc.ForwardingClientCallListener.SimpleForwardingClientCallListener;
 import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.homeostat.desired.model.AgentConfig.Etcd;
 import io.homeostat.desired.model.AgentConfig.Login;
 import io.homeostat.desired.model.AgentConfig.Tls;
 import io.homeostat.desired.platform.ClientTls;
 import io.homeostat.desired.platform.GrpcTransport;
+import io.homeostat.desired.platform.SentSecrets;
 import io.netty.channel.ChannelOption;
 import io.netty.handler.ssl.SslContext;
 import java.io.IOException;
@@ -90,6 +95,10 @@ public final class EtcdKeyValues implements KeyValues {
     private final Etcd config;
     private final long mostListed;
     private final GrpcTransport transport = new GrpcTransport();
+
+    /** Passwords and tokens. */
+    private final SentSecrets sent = new SentSecrets();
+
     private @Nullable ManagedChannel channel;
     private @Nullable Client client;
     private ImmutableList<FileTime> certificates = ImmutableList.of();
@@ -291,6 +300,11 @@ public final class EtcdKeyValues implements KeyValues {
         };
     }
 
+    /** Learns a password that a request is about to have. */
+    void learn(String password) {
+        sent.learn(password);
+    }
+
     <T> T ask(String what, Function<Client, CompletableFuture<T>> question)
             throws KeyValuesException, InterruptedException {
         return answer(what, question.apply(connected()), ANSWER);
@@ -333,7 +347,7 @@ public final class EtcdKeyValues implements KeyValues {
     private KeyValuesException failure(String what, Throwable error) {
         EtcdException cause = EtcdExceptionFactory.toEtcdException(error);
         ErrorCode code = cause.getErrorCode();
-        String why = what + where() + ": " + (cause.getMessage() == null ? code : cause.getMessage());
+        String why = what + where() + ": " + (cause.getMessage() == null ? code : sent.quoted(cause.getMessage()));
         KeyValuesException.Kind kind = switch (code) {
             case UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED, ABORTED -> KeyValuesException.Kind.UNAVAILABLE;
             case PERMISSION_DENIED, UNAUTHENTICATED -> KeyValuesException.Kind.DENIED;
@@ -389,7 +403,9 @@ public final class EtcdKeyValues implements KeyValues {
                 .retryMaxDuration(ANSWER);
         Login login = config.login();
         if (login != null) {
-            builder.user(bytes(login.user())).password(bytes(password(login)));
+            String password = password(login);
+            sent.learn(password);
+            builder.user(bytes(login.user())).password(bytes(password));
         }
         SslContext tls = usesTls() ? ClientTls.grpc(config.tls(), SETTING + ".tls") : null;
         ManagedChannel opened = transport
@@ -401,14 +417,33 @@ public final class EtcdKeyValues implements KeyValues {
                 .maxInboundMessageSize(MOST_BYTES)
                 .build();
         channel = opened;
-        return builder.interceptor(new Diversion(opened)).build();
+        return builder.interceptor(new Diversion(opened, sent)).build();
     }
 
-    /** Has jetcd use our channel: its own, which never connects, would have threads that outlive it, and no {@code FloodGuard}. */
-    private record Diversion(Channel to) implements ClientInterceptor {
+    /**
+     * Has jetcd use our channel: its own, which never connects, would have threads that outlive it, and no {@code FloodGuard}.
+     *
+     * @param sent learns the tokens that jetcd gets for the password
+     */
+    private record Diversion(Channel to, SentSecrets sent) implements ClientInterceptor {
         @Override
         public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
-            return to.newCall(method, options);
+            return new SimpleForwardingClientCall<>(to.newCall(method, options)) {
+                @Override
+                public void start(Listener<A> listener, Metadata headers) {
+                    super.start(
+                            new SimpleForwardingClientCallListener<>(listener) {
+                                @Override
+                                public void onMessage(A message) {
+                                    if (message instanceof AuthenticateResponse login) {
+                                        sent.learnToken(login.getToken());
+                                    }
+                                    super.onMessage(message);
+                                }
+                            },
+                            headers);
+                }
+            };
         }
     }
 

@@ -83,6 +83,7 @@ public final class EtcdUsers implements AutoCloseable {
 
     /** Makes a user that is not there. */
     public void add(String user, String password) throws KeyValuesException, InterruptedException {
+        etcd.learn(password);
         etcd.ask(
                 "could not make the user " + user,
                 client -> client.getAuthClient().userAdd(EtcdKeyValues.bytes(user), EtcdKeyValues.bytes(password)));
@@ -90,6 +91,7 @@ public final class EtcdUsers implements AutoCloseable {
 
     /** Gives a user another password. */
     public void change(String user, String password) throws KeyValuesException, InterruptedException {
+        etcd.learn(password);
         etcd.ask(
                 "could not change the password of " + user,
                 client -> client.getAuthClient()

@@ -3,20 +3,17 @@ package io.homeostat.desired.platform;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.base.CharMatcher;
-import com.google.common.base.Splitter;
 import com.google.common.base.Strings;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.net.InetAddresses;
 import com.google.common.primitives.Ints;
 import io.homeostat.desired.model.BriefText;
-import io.homeostat.desired.model.Redaction;
 import java.io.InputStream;
 import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.ProtocolException;
 import java.net.URI;
 import java.net.URISyntaxException;
-import java.net.URLDecoder;
 import java.net.UnknownHostException;
 import java.net.http.HttpClient;
 import java.net.http.HttpHeaders;
@@ -25,12 +22,9 @@ import java.net.http.HttpResponse.BodyHandler;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.Base64;
-import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
-import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -85,9 +79,6 @@ public final class HttpRequests {
 
     /** In characters. */
     public static final int LONGEST_VALIDATOR = 256;
-
-    /** Shorter ones occur in any text. */
-    private static final int SHORTEST_SECRET = 4;
 
     private HttpRequests() {}
 
@@ -156,58 +147,27 @@ public final class HttpRequests {
         return text.length() <= LONGEST_VALIDATOR;
     }
 
-    /**
-     * Returns the beginning of a text of a server as it may be shown ({@link Redaction#excerpt}), without the secrets of the request: a
-     * server that debugs quotes what it was sent, as a whole or in parts.
-     */
+    /** Returns the beginning of a text of a server as it may be shown, without what nobody but the server may see of the request. */
     public static String quoted(HttpRequest request, String text) {
-        String masked = text;
-        for (String secret : secrets(request)) {
-            masked = masked.replace(secret, Redaction.MASK);
-        }
-        return Redaction.excerpt(masked);
+        return secrets(request).quoted(text);
     }
 
-    /** Returns what nobody but the server may see of a request, the longest first, since it has the shorter ones in it. */
-    private static Set<String> secrets(HttpRequest request) {
-        Set<String> secrets = new TreeSet<>(
-                Comparator.comparingInt(String::length).reversed().thenComparing(Comparator.naturalOrder()));
+    private static SentSecrets secrets(HttpRequest request) {
+        SentSecrets secrets = new SentSecrets();
         for (String header : SECRET_HEADERS) {
             for (String value : request.headers().allValues(header)) {
                 String credentials = value.substring(value.indexOf(' ') + 1);
-                learn(secrets, credentials, CharMatcher.anyOf(" ,"));
+                secrets.learnList(credentials, CharMatcher.anyOf(" ,"));
                 if (value.startsWith(BASIC)) {
-                    String user = new String(Base64.getDecoder().decode(credentials), UTF_8);
-                    secrets.add(user);
-                    secrets.add(user.substring(user.indexOf(':') + 1));
+                    secrets.learnUser(new String(Base64.getDecoder().decode(credentials), UTF_8));
                 }
             }
         }
         String query = request.uri().getRawQuery();
         if (query != null) {
-            learn(secrets, query, CharMatcher.is('&'));
+            secrets.learnQuery(query);
         }
-        secrets.removeIf(secret -> secret.length() < SHORTEST_SECRET);
         return secrets;
-    }
-
-    /** Learns a list of values, of which some have names (NAME=VALUE), as it is and as a server may decode it. */
-    private static void learn(Set<String> secrets, String list, CharMatcher separator) {
-        secrets.add(list);
-        for (String part : Splitter.on(separator).split(list)) {
-            String value = part.substring(part.indexOf('=') + 1);
-            secrets.add(value);
-            decoded(value).ifPresent(secrets::add);
-        }
-    }
-
-    private static Optional<String> decoded(String value) {
-        try {
-            return Optional.of(URLDecoder.decode(value, UTF_8));
-        } catch (IllegalArgumentException e) {
-            // A percent sign that stands for itself.
-            return Optional.empty();
-        }
     }
 
     /**

@@ -1,10 +1,13 @@
 package io.homeostat.desired.remote;
 
+import com.google.common.base.Throwables;
 import com.google.common.net.HttpHeaders;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.HttpRequests;
+import io.homeostat.desired.platform.SentSecrets;
 import java.io.IOException;
 import java.net.Proxy;
+import java.net.URISyntaxException;
 import java.net.URL;
 import java.net.http.HttpClient;
 import java.util.Optional;
@@ -28,12 +31,44 @@ import org.jspecify.annotations.Nullable;
 record GitConnections(URIish declared, HttpClient client, AnswerLimit limit) implements HttpConnectionFactory {
     private static final String SETTING = "sources.git";
 
-    /** Reads the password of a login; null without one. */
-    static @Nullable CredentialsProvider login(AgentConfig.@Nullable Login who) throws FetchFailure {
-        return who == null
-                ? null
-                : new UsernamePasswordCredentialsProvider(
-                        who.user(), HttpsFetcher.secret(who.passwordFile(), SETTING + ".login.passwordFile"));
+    /**
+     * Reads the password of a login; null without one.
+     *
+     * @param sent learns what the server is sent
+     */
+    static @Nullable CredentialsProvider login(AgentConfig.Git config, SentSecrets sent) throws FetchFailure {
+        learnUrl(config.url(), sent);
+        AgentConfig.Login who = config.login();
+        if (who == null) {
+            return null;
+        }
+        String password = HttpsFetcher.secret(who.passwordFile(), SETTING + ".login.passwordFile");
+        sent.learnUser(who.user() + ":" + password);
+        return new UsernamePasswordCredentialsProvider(who.user(), password);
+    }
+
+    private static void learnUrl(String url, SentSecrets sent) {
+        int query = url.indexOf('?');
+        if (query >= 0) {
+            sent.learnQuery(url.substring(query + 1));
+        }
+        try {
+            URIish parsed = new URIish(url);
+            if (parsed.getPass() != null) {
+                sent.learnUser(parsed.getUser() + ":" + parsed.getPass());
+            } else if (parsed.getUser() != null) {
+                sent.learn(parsed.getUser());
+            }
+        } catch (URISyntaxException e) {
+            // Nothing is sent there, and JGit says so.
+        }
+    }
+
+    /** Returns what is at the bottom of a failure, as it may be shown: above, libraries repeat the URL. */
+    static String words(Exception e, SentSecrets sent) {
+        Throwable cause = Throwables.getRootCause(e);
+        String message = cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
+        return sent.quoted(message.lines().findFirst().orElse(""));
     }
 
     /** Has a transport over HTTP make such connections. */

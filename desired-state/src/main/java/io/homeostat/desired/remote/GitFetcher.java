@@ -10,6 +10,7 @@ import com.google.protobuf.UnsafeByteOperations;
 import io.homeostat.desired.fleet.SetFile;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Redaction;
+import io.homeostat.desired.platform.SentSecrets;
 import io.homeostat.desired.remote.AnswerLimit.Most;
 import java.io.IOException;
 import java.io.InputStream;
@@ -121,14 +122,15 @@ public final class GitFetcher implements SetFetcher {
     public Fetched fetch(Optional<String> known) throws FetchFailure, InterruptedException {
         ImmutableSet<ByteString> keys = SshSignature.keys(config.signedBy(), SETTING + ".signedBy");
         // Closed here: an interruption ends nothing where JGit catches it, such as while it waits for a process.
-        try (Attempt attempt = new Attempt(keys)) {
+        SentSecrets sent = new SentSecrets();
+        try (Attempt attempt = new Attempt(keys, sent)) {
             TimeLimit time = new TimeLimit(limit);
             ObjectId there = done(attempt, time, attempt::newest);
             return known.equals(Optional.of(there.name()))
                     ? new Fetched.NotModified()
                     : done(attempt, time, attempt::run);
         } catch (IOException e) {
-            throw new FetchFailure("it could not be fetched: " + reason(e), e);
+            throw new FetchFailure("it could not be fetched: " + reason(e, sent), e);
         }
     }
 
@@ -147,8 +149,7 @@ public final class GitFetcher implements SetFetcher {
         }
     }
 
-    /** What is at the bottom of it: above, libraries repeat the URL. */
-    private static String reason(Exception e) {
+    private static String reason(Exception e, SentSecrets sent) {
         Throwable cause = Throwables.getRootCause(e);
         if (cause instanceof TooLargeObjectInPackException) {
             return "it has a file of more than " + (MAX_BYTES >> 20)
@@ -157,8 +158,7 @@ public final class GitFetcher implements SetFetcher {
         if (cause instanceof InterruptedException) {
             return "nothing came from the server for " + SILENCE_SECONDS + " s";
         }
-        String message = cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
-        String words = Redaction.excerpt(message.lines().findFirst().orElse(""));
+        String words = GitConnections.words(e, sent);
         return words.endsWith(SERVER_ERROR)
                 ? words + "; an object of the repository may be damaged, which git fsck tells there"
                 : words;
@@ -185,13 +185,16 @@ public final class GitFetcher implements SetFetcher {
     /** One look at the repository. */
     private final class Attempt implements AutoCloseable {
         private final ImmutableSet<ByteString> keys;
+        private final SentSecrets sent;
         private final AnswerLimit limit = new AnswerLimit(Most.SMALL);
         private final HttpClient client;
         private final @Nullable CredentialsProvider login;
 
-        Attempt(ImmutableSet<ByteString> keys) throws FetchFailure, IOException {
+        /** @param sent learns what the server is sent */
+        Attempt(ImmutableSet<ByteString> keys, SentSecrets sent) throws FetchFailure, IOException {
             this.keys = keys;
-            this.login = GitConnections.login(config.login());
+            this.sent = sent;
+            this.login = GitConnections.login(config, sent);
             this.client = HttpClients.open(config.tls(), SETTING + ".tls");
         }
 
@@ -212,7 +215,7 @@ public final class GitFetcher implements SetFetcher {
                 return read(repository);
             } catch (GitAPIException | RuntimeException e) {
                 // Libraries throw anything at what they do not expect.
-                throw new FetchFailure("it could not be fetched: " + reason(e), e);
+                throw new FetchFailure("it could not be fetched: " + reason(e, sent), e);
             } finally {
                 MoreFiles.deleteRecursively(work, RecursiveDeleteOption.ALLOW_INSECURE);
             }
@@ -235,7 +238,7 @@ public final class GitFetcher implements SetFetcher {
                     }
                 }
             } catch (GitAPIException | RuntimeException e) {
-                throw new FetchFailure("it could not be fetched: " + reason(e), e);
+                throw new FetchFailure("it could not be fetched: " + reason(e, sent), e);
             }
             throw new FetchFailure(
                     config.tag() != null
@@ -246,7 +249,7 @@ public final class GitFetcher implements SetFetcher {
                                     : nothingAtHead(refs));
         }
 
-        private static String nothingAtHead(Collection<Ref> refs) {
+        private String nothingAtHead(Collection<Ref> refs) {
             List<String> branches = refs.stream()
                     .map(Ref::getName)
                     .filter(name -> name.startsWith(Constants.R_HEADS))
@@ -256,7 +259,8 @@ public final class GitFetcher implements SetFetcher {
             return branches.isEmpty()
                     ? "it has no commit; push one"
                     : "the branch that its HEAD names has no commit; set " + SETTING + ".branch, to one of: "
-                            + branches.stream().limit(BRANCHES_SHOWN).collect(Collectors.joining(", "))
+                            + sent.quoted(
+                                    branches.stream().limit(BRANCHES_SHOWN).collect(Collectors.joining(", ")))
                             + (branches.size() > BRANCHES_SHOWN ? ", ..." : "");
         }
 

@@ -1,6 +1,5 @@
 package io.homeostat.desired.remote;
 
-import com.google.common.base.Throwables;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.io.MoreFiles;
 import com.google.common.io.RecursiveDeleteOption;
@@ -8,6 +7,7 @@ import com.google.protobuf.ByteString;
 import io.homeostat.desired.fleet.SetFile;
 import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.model.Redaction;
+import io.homeostat.desired.platform.SentSecrets;
 import io.homeostat.desired.remote.AnswerLimit.Most;
 import io.homeostat.desired.remote.SetFetcher.Fetched;
 import java.io.IOException;
@@ -62,6 +62,7 @@ public final class GitTarget implements SetTarget {
     private final AgentConfig.Git config;
     private final Path temporary;
     private final PersonIdent author;
+    private final SentSecrets sent = new SentSecrets();
     private @Nullable Path work;
     private @Nullable HttpClient client;
     private ImmutableSortedMap<String, ByteString> found = ImmutableSortedMap.of();
@@ -121,7 +122,7 @@ public final class GitTarget implements SetTarget {
         });
     }
 
-    private static <T> T within(String verb, Callable<T> work) throws FetchFailure, InterruptedException {
+    private <T> T within(String verb, Callable<T> work) throws FetchFailure, InterruptedException {
         try {
             return new TimeLimit(LIMIT).within(() -> {
                 try {
@@ -267,20 +268,20 @@ public final class GitTarget implements SetTarget {
         throw new FetchFailure("the server says nothing of the commit; publish again, which tells whether it is there");
     }
 
-    private static boolean isTaken(RemoteRefUpdate update) throws FetchFailure {
+    private boolean isTaken(RemoteRefUpdate update) throws FetchFailure {
         return switch (update.getStatus()) {
             case OK, UP_TO_DATE -> true;
             case REJECTED_NONFASTFORWARD, REJECTED_REMOTE_CHANGED -> false;
             default ->
                 throw new FetchFailure("the server refuses the commit (" + update.getStatus() + ")"
-                        + (update.getMessage() == null ? "" : ": " + Redaction.excerpt(update.getMessage()))
+                        + (update.getMessage() == null ? "" : ": " + sent.quoted(update.getMessage()))
                         + "; let " + SETTING + ".login push to " + update.getRemoteName() + " there, or set another "
                         + SETTING + ".branch");
         };
     }
 
     private <C extends TransportCommand<C, ?>> C connected(C command) throws FetchFailure {
-        CredentialsProvider login = GitConnections.login(config.login());
+        CredentialsProvider login = GitConnections.login(config, sent);
         try {
             HttpClient connecting = client == null ? HttpClients.open(config.tls(), SETTING + ".tls") : client;
             client = connecting;
@@ -292,13 +293,8 @@ public final class GitTarget implements SetTarget {
         }
     }
 
-    private static FetchFailure failure(String verb, Exception e) {
-        Throwable cause = Throwables.getRootCause(e);
-        String message = cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
-        return new FetchFailure(
-                "it can't be " + verb + ": "
-                        + Redaction.excerpt(message.lines().findFirst().orElse("")),
-                e);
+    private FetchFailure failure(String verb, Exception e) {
+        return new FetchFailure("it can't be " + verb + ": " + GitConnections.words(e, sent), e);
     }
 
     @Override

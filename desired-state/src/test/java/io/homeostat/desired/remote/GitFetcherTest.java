@@ -360,7 +360,7 @@ final class GitFetcherTest {
         }
     }
 
-    private static AgentConfig.Git secured(String url, Tls tls, Path password) {
+    private static AgentConfig.Git secured(String url, @Nullable Tls tls, Path password) {
         return new AgentConfig.Git(
                 url,
                 "main",
@@ -560,6 +560,38 @@ final class GitFetcherTest {
         } finally {
             declared.stop(0);
             other.stop(0);
+        }
+    }
+
+    @Test
+    void aServerThatQuotesTheRequestGivesNothingAway() throws Exception {
+        Path password = Files.writeString(directory.resolve("password"), "sesame\n");
+        HttpServer server = server(exchange -> {
+            String login = exchange.getRequestHeaders().getFirst("Authorization");
+            if (login == null) {
+                exchange.getResponseHeaders().add("WWW-Authenticate", "Basic realm=\"git\"");
+                exchange.sendResponseHeaders(401, -1);
+            } else {
+                String words = "ERR you sent " + exchange.getRequestURI() + ", " + login + ", me:sesame, sesame, s3same";
+                exchange.getResponseHeaders().add("Content-Type", "application/x-git-upload-pack-advertisement");
+                byte[] answer = ("001e# service=git-upload-pack\n0000%04x".formatted(words.length() + 4) + words)
+                        .getBytes(StandardCharsets.US_ASCII);
+                exchange.sendResponseHeaders(200, answer.length);
+                exchange.getResponseBody().write(answer);
+            }
+            exchange.close();
+        });
+        String url = "http://127.0.0.1:" + server.getAddress().getPort() + "/repository?key=s3same";
+        AgentConfig.Git config = secured(url, null, password);
+        try (GitTarget target = new GitTarget(config, directory, new PersonIdent("me", "me@example.com"))) {
+            for (String failure : List.of(
+                    failure(config),
+                    assertThrows(FetchFailure.class, target::read).words())) {
+                assertTrue(failure.contains("you sent /repository?(masked)"), failure);
+                assertTrue(failure.endsWith(", Basic (masked), (masked), (masked), (masked)"), failure);
+            }
+        } finally {
+            server.stop(0);
         }
     }
 

@@ -197,7 +197,7 @@ final class FleetReporter extends Reporter {
                     store.revoke(id);
                 }
             } catch (KeyValuesException e) {
-                LOG.debug("the lease ends by itself", e);
+                LOG.debug("the lease ends by itself: {}", e.getMessage());
             } catch (InterruptedException e) {
                 interrupted = true;
             }
