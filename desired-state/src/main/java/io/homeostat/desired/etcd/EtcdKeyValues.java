@@ -430,7 +430,7 @@ public final class EtcdKeyValues implements KeyValues {
         public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
             return new SimpleForwardingClientCall<>(to.newCall(method, options)) {
                 @Override
-                public void start(Listener<A> listener, Metadata headers) {
+                public void start(ClientCall.Listener<A> listener, Metadata headers) {
                     super.start(
                             new SimpleForwardingClientCallListener<>(listener) {
                                 @Override

@@ -10,8 +10,6 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLContextSpi;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLEngineResult;
-import javax.net.ssl.SSLEngineResult.HandshakeStatus;
-import javax.net.ssl.SSLEngineResult.Status;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLServerSocketFactory;
@@ -22,7 +20,7 @@ import javax.net.ssl.TrustManager;
 import org.jspecify.annotations.Nullable;
 
 /**
- * TLS whose engines put the content of short records together, and bound what comes beside content. The JDK keeps each message of a handshake, and each one after it (NewSessionTicket,
+ * TLS whose engines bound what comes beside content, and what short records take. The JDK keeps each message of a handshake, and each one after it (NewSessionTicket,
  * KeyUpdate), for as long as the connection lives.
  */
 final class BoundedTls extends SSLContextSpi {
@@ -95,37 +93,52 @@ final class BoundedTls extends SSLContextSpi {
         private long bytes;
         private int records;
 
+        /** That of a record without content, which has come after some; returned when it is asked for. */
+        private @Nullable SSLEngineResult held;
+
         Engine(SSLEngine engine) {
             super(engine.getPeerHost(), engine.getPeerPort());
             this.engine = engine;
         }
 
+        /**
+         * Puts as many records into the buffers as fit: the JDK's client makes buffers of 16 KB for each result, and queues them, however
+         * short the records are.
+         */
         @Override
         public SSLEngineResult unwrap(ByteBuffer from, ByteBuffer[] to, int offset, int length) throws SSLException {
-            SSLEngineResult result = unwrapOne(from, to, offset, length);
-            // The JDK's client makes a buffer of 16 KB for each result, and keeps some.
+            SSLEngineResult result = held;
+            if (result != null) {
+                held = null;
+                from.position(from.position() + result.bytesConsumed());
+                return result;
+            }
+            result = unwrapRecord(from, to, offset, length);
             while (isContent(result) && from.hasRemaining()) {
-                SSLEngineResult next = unwrapOne(from, to, offset, length);
-                if (next.bytesConsumed() == 0) {
-                    break;
+                SSLEngineResult next = unwrapRecord(from, to, offset, length);
+                if (!isContent(next)) {
+                    if (next.bytesConsumed() > 0) {
+                        from.position(from.position() - next.bytesConsumed());
+                        held = next;
+                    }
+                    return result;
                 }
                 result = new SSLEngineResult(
                         next.getStatus(),
                         next.getHandshakeStatus(),
                         result.bytesConsumed() + next.bytesConsumed(),
-                        result.bytesProduced() + next.bytesProduced(),
-                        next.sequenceNumber());
+                        result.bytesProduced() + next.bytesProduced());
             }
             return result;
         }
 
         private static boolean isContent(SSLEngineResult result) {
-            return result.getStatus() == Status.OK
-                    && result.getHandshakeStatus() == HandshakeStatus.NOT_HANDSHAKING
+            return result.getStatus() == SSLEngineResult.Status.OK
+                    && result.getHandshakeStatus() == SSLEngineResult.HandshakeStatus.NOT_HANDSHAKING
                     && result.bytesProduced() > 0;
         }
 
-        private SSLEngineResult unwrapOne(ByteBuffer from, ByteBuffer[] to, int offset, int length)
+        private SSLEngineResult unwrapRecord(ByteBuffer from, ByteBuffer[] to, int offset, int length)
                 throws SSLException {
             SSLEngineResult result = engine.unwrap(from, to, offset, length);
             if (result.bytesProduced() == 0 && result.bytesConsumed() > 0) {

@@ -29,8 +29,8 @@ public final class SentSecrets {
     private static final int TOKENS = 16;
 
     /** The longest first, since it has the shorter ones in it. */
-    private final Set<String> secrets = new TreeSet<>(
-            Comparator.comparingInt(String::length).reversed().thenComparing(Comparator.naturalOrder()));
+    private final Set<String> secrets =
+            new TreeSet<>(Comparator.comparingInt(String::length).reversed().thenComparing(Comparator.naturalOrder()));
 
     private final Queue<String> tokens = EvictingQueue.create(TOKENS);
 

@@ -572,7 +572,8 @@ final class GitFetcherTest {
                 exchange.getResponseHeaders().add("WWW-Authenticate", "Basic realm=\"git\"");
                 exchange.sendResponseHeaders(401, -1);
             } else {
-                String words = "ERR you sent " + exchange.getRequestURI() + ", " + login + ", me:sesame, sesame, s3same";
+                String words =
+                        "ERR you sent " + exchange.getRequestURI() + ", " + login + ", me:sesame, sesame, s3same";
                 exchange.getResponseHeaders().add("Content-Type", "application/x-git-upload-pack-advertisement");
                 byte[] answer = ("001e# service=git-upload-pack\n0000%04x".formatted(words.length() + 4) + words)
                         .getBytes(StandardCharsets.US_ASCII);
