@@ -55,13 +55,7 @@ class BoundedTlsTest {
         TestAuthority authority = new TestAuthority("authority");
         issued = authority.issue("localhost");
         trusting = ClientTls.context(
-                        new Tls(
-                                authority
-                                        .writeCertificate(directory.resolve("ca.pem"))
-                                        .toString(),
-                                null,
-                                null),
-                "tls");
+                new Tls(authority.writeCertificate(directory.resolve("ca.pem")).toString(), null, null), "tls");
         client = trusting.createSSLEngine("localhost", 443);
         client.setUseClientMode(true);
         server = SslContextBuilder.forServer(issued.key(), issued.certificate())
