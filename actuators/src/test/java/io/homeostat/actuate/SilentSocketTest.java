@@ -12,6 +12,7 @@ import io.homeostat.observe.guest.UnreachableGuest;
 import io.homeostat.observe.health.Health;
 import io.homeostat.observe.health.Health.Verdict;
 import io.homeostat.observe.health.PluginChannel;
+import io.homeostat.observe.ttrpc.TtrpcChannel;
 import io.homeostat.observe.ttrpc.Wire;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -24,6 +25,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -144,6 +146,29 @@ class SilentSocketTest {
                     .atMost(Duration.ofMinutes(1))
                     .until(() ->
                             threads("connect ").isEmpty() && threads("close").isEmpty());
+        });
+    }
+
+    @Test
+    void norDoesAGuestThatIsConnectedTo() throws Exception {
+        passing(10, (plugins, socket) -> {
+            try (ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor()) {
+                TtrpcChannel guest = new TtrpcChannel(
+                        new GuestDialer(timer).connect(new Unix(socket.toString()), Duration.ofMinutes(1)),
+                        "guest",
+                        timer);
+                Awaitility.await()
+                        .atMost(Duration.ofMinutes(1))
+                        .until(() -> threads("ttrpc guest reader").stream()
+                                .flatMap(thread -> Arrays.stream(thread.getStackTrace()))
+                                .anyMatch(frame -> frame.getMethodName().equals("read0")));
+                guest.close();
+                Awaitility.await()
+                        .atMost(Duration.ofMinutes(1))
+                        .until(() -> threads("ttrpc guest").isEmpty());
+            } catch (UnreachableGuest e) {
+                throw new AssertionError(e);
+            }
         });
     }
 

@@ -72,7 +72,7 @@ public final class GuestDialer {
     private static final Duration GRACE = Duration.ofSeconds(1);
 
     /** More than it takes to find out that nobody is there. */
-    private static final Duration OF_THE_KERNEL = Duration.ofHours(1);
+    private static final Duration OF_THE_KERNEL = Duration.ofMinutes(1);
 
     private final ScheduledExecutorService timer;
 
@@ -168,6 +168,9 @@ public final class GuestDialer {
         } catch (IOException e) {
             close(channel);
             throw expired.get() ? silent(endpoint, timeout) : refused(endpoint, socket, e);
+        } catch (RuntimeException | Error e) {
+            close(channel);
+            throw e;
         } finally {
             expiry.cancel(false);
             if (found != null) {

@@ -26,7 +26,7 @@ public final class ThreadWaker {
         return () -> {
             // Whoever does not handle it is ended by it.
             int result = isHandled() ? Libc.signalThread(thread, SIGNAL) : -Libc.EPERM;
-            if (result < 0) {
+            if (result < 0 && result != -Libc.ESRCH) {
                 LOG.warn("a thread does not answer, and can't be woken: {}", Libc.words(-result));
             } else {
                 LOG.debug("a thread does not answer, and was woken");

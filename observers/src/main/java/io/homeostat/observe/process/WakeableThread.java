@@ -24,7 +24,11 @@ public final class WakeableThread extends Thread {
     @Override
     public void run() {
         waker = ThreadWaker.ofThisThread();
-        super.run();
+        try {
+            super.run();
+        } finally {
+            waker = null;
+        }
     }
 
     /** Interrupts whatever it does in the kernel after a while, again and again, until it has ended. */

@@ -339,10 +339,11 @@ final class FrameConnection implements AutoCloseable {
 
     private void end(IOException reason) {
         if (broken.compareAndSet(null, reason)) {
-            close(wire);
-            writer.interrupt();
+            // First: who reads or writes may be held in the kernel, and closing waits for that.
             reader.wakeAfter(PATIENCE);
             writer.wakeAfter(PATIENCE);
+            close(wire);
+            writer.interrupt();
             receiver.ended(reason);
         }
     }
