@@ -8,6 +8,8 @@ import io.homeostat.observe.process.PinnedFile;
 import io.homeostat.observe.process.UserMounts;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.Optional;
@@ -166,7 +168,12 @@ public final class Mounts {
         for (int round = 0; !mounted.isEmpty() && round < ROUNDS; round++) {
             // What is further down goes with it, and the way there may lead through a file system that never answers.
             for (Path point : ImmutableList.sortedCopyOf(Comparator.comparingInt(Path::getNameCount), mounted)) {
-                problem = unmount(root, point).or(() -> Optional.of("it came back"));
+                try {
+                    problem = unmount(root, point).or(() -> Optional.of("it came back"));
+                } catch (NoSuchFileException | NotDirectoryException e) {
+                    // The way there was on what is unmounted by now.
+                    problem = Optional.of(Disk.reason(e));
+                }
             }
             mounted = below.of(root);
         }
