@@ -39,8 +39,14 @@ final class KernelWaits {
 
     private static final int ALLOWED_ONE_IN = 50;
 
+    /** A read that takes less is one of many bytes, or the machine is busy. */
+    private static final long LEAST_COUNTED = TimeUnit.MILLISECONDS.toNanos(PATIENCE / 2);
+
     /** How much of a read counts: more is interrupted, unless the machine stood still. */
     private static final long MOST_COUNTED = TimeUnit.MILLISECONDS.toNanos(3 * PATIENCE);
+
+    /** As Netty has it for such connections. */
+    private static final int MESSAGES_PER_READ = 16;
 
     private final Supplier<Runnable> wakers;
     private final Executor later;
@@ -125,6 +131,7 @@ final class KernelWaits {
             this.ticker = ticker;
             this.since = ticker.nanoTime();
             this.waited = new TokenBucket(MOST_WAITED, ALLOWED_ONE_IN, since);
+            var _ = maxMessagesPerRead(MESSAGES_PER_READ);
         }
 
         private void begin() {
@@ -134,7 +141,9 @@ final class KernelWaits {
 
         private void end() {
             long now = ticker.nanoTime();
-            waited.take(Math.min(now - since, MOST_COUNTED));
+            if (now - since >= LEAST_COUNTED) {
+                waited.take(Math.min(now - since, MOST_COUNTED));
+            }
             if (waited.available(now) < 0) {
                 guard.hasKeptWaiting();
             }
