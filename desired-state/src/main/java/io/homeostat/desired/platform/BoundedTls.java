@@ -96,6 +96,9 @@ final class BoundedTls extends SSLContextSpi {
         /** That of a record without content, which has come after some; returned when it is asked for. */
         private @Nullable SSLEngineResult held;
 
+        /** That of a record after some content; thrown when it is asked for. */
+        private @Nullable SSLException failure;
+
         Engine(SSLEngine engine) {
             super(engine.getPeerHost(), engine.getPeerPort());
             this.engine = engine;
@@ -107,6 +110,10 @@ final class BoundedTls extends SSLContextSpi {
          */
         @Override
         public SSLEngineResult unwrap(ByteBuffer from, ByteBuffer[] to, int offset, int length) throws SSLException {
+            SSLException failed = failure;
+            if (failed != null) {
+                throw failed;
+            }
             SSLEngineResult result = held;
             if (result != null) {
                 held = null;
@@ -115,7 +122,13 @@ final class BoundedTls extends SSLContextSpi {
             }
             result = unwrapRecord(from, to, offset, length);
             while (isContent(result) && from.hasRemaining()) {
-                SSLEngineResult next = unwrapRecord(from, to, offset, length);
+                SSLEngineResult next;
+                try {
+                    next = unwrapRecord(from, to, offset, length);
+                } catch (SSLException e) {
+                    failure = e;
+                    return result;
+                }
                 if (!isContent(next)) {
                     if (next.bytesConsumed() > 0) {
                         from.position(from.position() - next.bytesConsumed());
