@@ -27,6 +27,9 @@ final class RolloutStates {
     private final StateStore store;
     private @Nullable ImmutableMap<String, RolloutState> states;
 
+    /** The rollouts of which something was left out the last time. */
+    private List<String> leftBefore = List.of();
+
     RolloutStates(StateStore store) {
         this.store = store;
     }
@@ -88,7 +91,9 @@ final class RolloutStates {
         }
 
         ImmutableMap<String, RolloutState> keep(ImmutableSortedMap<String, String> stored) {
-            if (!left.isEmpty()) {
+            boolean isNews = !left.equals(leftBefore);
+            leftBefore = left;
+            if (isNews && !left.isEmpty()) {
                 LOG.warn(
                         "how {} rollouts stand is left out, such as {}: it can't be read, as from a newer version, or is"
                                 + " too much; delete below PREFIX/rollouts/ what is no rollout, and rollouts that are over",

@@ -176,9 +176,10 @@ final class ContainerOperations {
         }
         container.exec(exec, () -> {
             Path directory = Files.createTempDirectory(container.directory(), "exec");
-            // The runtime syncs each line of its log, which takes a disk long.
-            Path log = Files.createTempFile(agent.layout().runDir(), "exec", ".log");
+            Path log = null;
             try {
+                // The runtime syncs each line of its log, which takes a disk long.
+                log = Files.createTempFile(agent.layout().runDir(), "exec", ".log");
                 Path process = directory.resolve("process.json");
                 Path pid = directory.resolve("pid");
                 Files.writeString(process, OciJson.process(request.getProcess()).toString());
@@ -200,8 +201,10 @@ final class ContainerOperations {
                         log);
             } finally {
                 // What is in it may be secret, and is needed no more.
+                if (log != null) {
+                    Files.deleteIfExists(log);
+                }
                 disk.deleteTree(directory);
-                Files.delete(log);
             }
         });
     }

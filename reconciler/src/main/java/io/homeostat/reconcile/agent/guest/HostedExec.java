@@ -48,6 +48,9 @@ final class HostedExec {
 
     private static final int SIGKILL = 9;
 
+    /** The exit status of a command that was ended so. */
+    private static final int KILLED = 128 + SIGKILL;
+
     private final Process process;
     private final @Nullable PseudoTerminal terminal;
     private final OutputBuffer stdout = new OutputBuffer();
@@ -155,6 +158,10 @@ final class HostedExec {
                         LOG.warn("the log of the runtime can't be closed: {}", e.getMessage());
                     } catch (InterruptedException e) {
                         Thread.currentThread().interrupt();
+                    } finally {
+                        // Whatever has failed: somebody waits, and it has one of few places.
+                        process.destroyForcibly();
+                        end.complete(KILLED);
                     }
                 })
                 .start();
@@ -272,6 +279,7 @@ final class HostedExec {
             if (system.ticker().read() - deadline >= 0) {
                 throw Refusals.internal("the runtime has not started it after " + START.toSeconds() + " s");
             }
+            messages.bound();
             Thread.sleep(LOOK);
         }
         noteProcess(pidFile);
@@ -335,12 +343,14 @@ final class HostedExec {
         if (end.isDone()) {
             return false;
         }
+        if (number == SIGKILL) {
+            killed = true;
+        }
         ProcFs.ProcessKey to = key;
         boolean sent = to != null && isRunning() && system.signals().send(to.pid(), to.startTicks(), number);
         if (number != SIGKILL) {
             return sent;
         }
-        killed = true;
         if (!sent) {
             process.destroyForcibly();
         }

@@ -56,12 +56,17 @@ final class RuntimeLog implements AutoCloseable {
                 chunk.clear();
             }
         }
+        bound();
+        return Optional.ofNullable(status);
+    }
+
+    /** Empties the file when it is too long. */
+    void bound() throws IOException {
         if (file.size() > MOST) {
             // Lines that came meanwhile are lost. They are needed only of a runtime that does not end with the process.
             file.truncate(0);
             chunk.clear();
         }
-        return Optional.ofNullable(status);
     }
 
     private void readLines(String pid) {
