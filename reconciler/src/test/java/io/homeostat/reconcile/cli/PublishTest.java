@@ -130,13 +130,16 @@ class PublishTest {
         Path ours = key();
         Path theirs = key();
         SigningKey others = SigningKey.read(theirs);
-        long ahead = NOW.getEpochSecond() + 1000;
+        long ahead = NOW.plus(Duration.ofDays(2)).getEpochSecond();
 
         for (Optional<SigningKey> signer : List.of(Optional.<SigningKey>empty(), Optional.of(others))) {
             for (long sequence : List.of(ahead, SetFile.MAX_SEQUENCE - 1, SetFile.MAX_SEQUENCE)) {
                 publishAs(signer, sequence);
                 assertPublished(NOW.getEpochSecond(), publish("--key", ours.toString()));
             }
+            // Several are published in a second, and clocks differ.
+            publishAs(signer, NOW.getEpochSecond() + 1000);
+            assertPublished(NOW.getEpochSecond() + 1001, publish("--key", ours.toString()));
         }
 
         publishAs(Optional.of(others), ahead);

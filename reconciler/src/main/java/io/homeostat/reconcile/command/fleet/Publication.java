@@ -48,6 +48,9 @@ public record Publication(
     /** Sequences are times in seconds, or a few more where several sets are published in one. */
     private static final Duration FAR = Duration.ofDays(3650);
 
+    /** So far ahead a sequence counts whoever has published it: several are published in a second, and clocks differ. */
+    private static final Duration NEAR = Duration.ofDays(1);
+
     /**
      * What became of it.
      *
@@ -81,7 +84,9 @@ public record Publication(
                     });
                 }
             }
-            long last = before.isPresent() && counts(found.get()) ? before.get().sequence() : 0;
+            long last = before.isPresent() && counts(found.get(), before.get().sequence())
+                    ? before.get().sequence()
+                    : 0;
             if (last >= SetFile.MAX_SEQUENCE) {
                 throw new CommandFailure(what + "the sequence there, " + last
                         + ", is the largest one; whoever published that has locked everybody out: have machines trust another"
@@ -192,9 +197,11 @@ public record Publication(
     }
 
     /** Whoever has no key could have machines that ask for one refuse all that is signed later, did an unsigned sequence count. */
-    private boolean counts(Fetched found) {
-        return key.map(signing -> isSignedBy(signing.trusted(), found) || isSignedBy(trusted, found))
-                .orElse(true);
+    private boolean counts(Fetched found, long sequence) {
+        return key.isEmpty()
+                || sequence <= now.plus(NEAR).getEpochSecond()
+                || isSignedBy(key.get().trusted(), found)
+                || isSignedBy(trusted, found);
     }
 
     private boolean isSignedBy(TrustedKeys trusted, Fetched found) {
