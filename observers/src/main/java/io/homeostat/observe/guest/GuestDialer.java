@@ -1,5 +1,6 @@
 package io.homeostat.observe.guest;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.desired.model.guest.GuestEndpoint.HybridVsock;
 import io.homeostat.desired.model.guest.GuestEndpoint.Unix;
@@ -142,12 +143,12 @@ public final class GuestDialer {
             expiry = timer.schedule(
                     () -> {
                         expired.set(true);
-                        close(channel);
+                        WakeableThread.close(channel);
                     },
                     timeout.toNanos(),
                     TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
-            close(channel);
+            WakeableThread.close(channel);
             throw notTried(endpoint, "no more connections are made", e);
         }
         Found found = null;
@@ -163,13 +164,13 @@ public final class GuestDialer {
             }
             return new SocketWire(channel);
         } catch (UnreachableGuest e) {
-            close(channel);
+            WakeableThread.close(channel);
             throw e;
         } catch (IOException e) {
-            close(channel);
+            WakeableThread.close(channel);
             throw expired.get() ? silent(endpoint, timeout) : refused(endpoint, socket, e);
         } catch (RuntimeException | Error e) {
-            close(channel);
+            WakeableThread.close(channel);
             throw e;
         } finally {
             expiry.cancel(false);
@@ -182,22 +183,14 @@ public final class GuestDialer {
     private static Found found(GuestEndpoint endpoint, Path socket, Duration timeout) throws IOException {
         CompletableFuture<Found> finding = UserSockets.find(socket, ServerRule.ofPath(socket));
         try {
-            return finding.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+            return Uninterruptibles.getUninterruptibly(finding, timeout.toNanos(), TimeUnit.NANOSECONDS);
         } catch (ExecutionException e) {
             throw e.getCause() instanceof IOException cause ? cause : new IOException(e.getCause());
         } catch (TimeoutException e) {
-            giveUp(finding);
+            if (!finding.cancel(false) && !finding.isCompletedExceptionally()) {
+                finding.join().release().run();
+            }
             throw silent(endpoint, timeout);
-        } catch (InterruptedException e) {
-            giveUp(finding);
-            Thread.currentThread().interrupt();
-            throw notTried(endpoint, "interrupted", e);
-        }
-    }
-
-    private static void giveUp(CompletableFuture<Found> finding) {
-        if (!finding.cancel(false) && !finding.isCompletedExceptionally()) {
-            finding.join().release().run();
         }
     }
 
@@ -324,17 +317,5 @@ public final class GuestDialer {
             default -> "it could not be tried";
         };
         return new UnreachableGuest(reason, endpoint + ": " + remedy + " (" + Libc.words(error) + ")", null);
-    }
-
-    private static void close(SocketChannel channel) {
-        WakeableThread closing = new WakeableThread("close", () -> {
-            try {
-                channel.close();
-            } catch (IOException e) {
-                LOG.debug("a connection could not be closed: {}", e.toString());
-            }
-        });
-        closing.start();
-        closing.wakeAfter(GRACE);
     }
 }

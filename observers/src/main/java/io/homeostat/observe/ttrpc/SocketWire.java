@@ -8,17 +8,9 @@ import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
-import java.time.Duration;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** A socket that Java has a class for. */
 public final class SocketWire implements Wire {
-    private static final Logger LOG = LoggerFactory.getLogger(SocketWire.class);
-
-    /** How long it may take to close it. */
-    private static final Duration PATIENCE = Duration.ofSeconds(1);
-
     private final SocketChannel channel;
     private final Selector readable;
     private final Selector writable;
@@ -77,17 +69,9 @@ public final class SocketWire implements Wire {
     public void close() throws IOException {
         // Until it is with no selector any more it is only shut down.
         channel.close();
-        WakeableThread closing = new WakeableThread("close", this::closeSelectors);
-        closing.start();
-        closing.wakeAfter(PATIENCE);
-    }
-
-    private void closeSelectors() {
-        try (readable;
-                writable) {
-            LOG.trace("closed");
-        } catch (IOException e) {
-            LOG.debug("a connection could not be closed: {}", e.toString());
-        }
+        WakeableThread.close(() -> {
+            readable.close();
+            writable.close();
+        });
     }
 }
