@@ -78,11 +78,16 @@ public final class TtrpcServer implements AutoCloseable {
         for (ServerServiceDefinition service : definitions) {
             Map<String, ServerMethodDefinition<?, ?>> methods = new HashMap<>();
             for (ServerMethodDefinition<?, ?> method : service.getMethods()) {
-                methods.put(method.getMethodDescriptor().getBareMethodName(), method);
+                methods.put(method.getMethodDescriptor().getBareMethodName(), bounded(method));
             }
             services.put(service.getServiceDescriptor().getName(), methods);
         }
         this.thread = Thread.ofPlatform().daemon().name("ttrpc acceptor").unstarted(this::accept);
+    }
+
+    private static <Q, A> ServerMethodDefinition<Q, A> bounded(ServerMethodDefinition<Q, A> method) {
+        return ServerMethodDefinition.create(
+                BoundedMessages.bounded(method.getMethodDescriptor()), method.getServerCallHandler());
     }
 
     public void start() {
@@ -321,8 +326,7 @@ public final class TtrpcServer implements AutoCloseable {
                 inbound.deliver(new Inbound.Taker() {
                     @Override
                     public void message(ByteString bytes) {
-                        to.onMessage(BoundedMessages.bounded(definition.getMethodDescriptor())
-                                .parseRequest(bytes.newInput()));
+                        to.onMessage(definition.getMethodDescriptor().parseRequest(bytes.newInput()));
                     }
 
                     @Override
