@@ -211,7 +211,7 @@ final class HostedExec {
         }
     }
 
-    /** Whether its process runs. One that has ended stays as a zombie as long as another one traces it. */
+    /** Returns whether the process of the command runs. One that has ended stays as a zombie as long as another one traces it. */
     private boolean isRunning() {
         ProcFs.ProcessKey own = key;
         try {
@@ -303,30 +303,32 @@ final class HostedExec {
         return isError ? stderr : stdout;
     }
 
-    /** What calls do about it. */
-    private interface Asked<A, E extends Exception> {
-        A ask() throws E, InterruptedException;
+    /** A call about the command, which somebody wants as long as that is under way. */
+    private interface Use extends AutoCloseable {
+        @Override
+        void close();
     }
 
-    /** Somebody wants it for as long as that takes. */
-    private <A, E extends Exception> A during(Asked<A, E> asked) throws E, InterruptedException {
+    private Use use() {
         int _ = calls.incrementAndGet();
-        try {
-            return asked.ask();
-        } finally {
+        return () -> {
             lastCall = system.ticker().read();
             int _ = calls.decrementAndGet();
-        }
+        };
     }
 
     /** Waits for the next piece of its output; empty at the end. */
     ByteString read(boolean isError, int length) throws InterruptedException {
-        return this.<ByteString, RuntimeException>during(() -> output(isError).take(length));
+        try (Use _ = use()) {
+            return output(isError).take(length);
+        }
     }
 
     /** Waits for its exit status, 128 and its number for a signal. */
     int await() throws InterruptedException {
-        return this.<Integer, RuntimeException>during(() -> HostedContainer.await(end.copy()));
+        try (Use _ = use()) {
+            return HostedContainer.await(end.copy());
+        }
     }
 
     boolean hasEnded() {
@@ -363,10 +365,9 @@ final class HostedExec {
      * @throws IOException when nobody reads it any more
      */
     void write(ByteString bytes) throws IOException, InterruptedException {
-        boolean _ = this.<Boolean, IOException>during(() -> {
+        try (Use _ = use()) {
             input(() -> writeNow(bytes));
-            return true;
-        });
+        }
     }
 
     void closeInput() throws IOException, InterruptedException {
