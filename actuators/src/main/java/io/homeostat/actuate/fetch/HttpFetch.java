@@ -72,7 +72,7 @@ final class HttpFetch implements AutoCloseable {
         URI uri = declared;
         for (int redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
             HttpRequest request = request(uri, redirects == 0, offset, validator);
-            Answer answer = send(request, declared, uri, deadline);
+            Answer answer = send(request, declared, deadline);
             boolean accepted = false;
             try {
                 if (!HttpRequests.isRedirect(answer.status())) {
@@ -116,16 +116,17 @@ final class HttpFetch implements AutoCloseable {
         }
     }
 
-    private Answer send(HttpRequest request, URI declared, URI uri, Deadline deadline)
+    private Answer send(HttpRequest request, URI declared, Deadline deadline)
             throws FailedAttempt, InterruptedException {
-        HttpBody body = body(uri, request);
+        HttpBody body = body(request);
         boolean answered = false;
         try {
             // Looks up the host's address, which may take long.
             Optional<String> refused = within(
                     deadline,
                     CompletableFuture.supplyAsync(
-                            () -> HttpRequests.refusedRedirect(declared.getHost(), uri.getHost()),
+                            () -> HttpRequests.refusedRedirect(
+                                    declared.getHost(), request.uri().getHost()),
                             Thread::startVirtualThread));
             if (refused.isPresent()) {
                 throw FailedAttempt.giveUp(FailureCause.of(Kind.REDIRECT), refused.get());
@@ -135,7 +136,7 @@ final class HttpFetch implements AutoCloseable {
             return new Answer(request, answer.statusCode(), answer.headers(), body);
         } catch (ExecutionException e) {
             throw e.getCause() instanceof IOException cause
-                    ? unanswered(uri, request, cause)
+                    ? unanswered(request, cause)
                     // The client throws anything at what it does not expect.
                     : FailedAttempt.invalidAnswer("", e);
         } finally {
@@ -145,12 +146,12 @@ final class HttpFetch implements AutoCloseable {
         }
     }
 
-    private HttpBody body(URI uri, HttpRequest request) throws FailedAttempt {
+    private HttpBody body(HttpRequest request) throws FailedAttempt {
         try {
             return new HttpBody();
         } catch (UncheckedIOException e) {
             // No descriptor is left, mostly.
-            throw unanswered(uri, request, Objects.requireNonNull(e.getCause()));
+            throw unanswered(request, Objects.requireNonNull(e.getCause()));
         }
     }
 
@@ -165,7 +166,8 @@ final class HttpFetch implements AutoCloseable {
         }
     }
 
-    private static FailedAttempt unanswered(URI uri, HttpRequest request, IOException e) {
+    private static FailedAttempt unanswered(HttpRequest request, IOException e) {
+        URI uri = request.uri();
         String host = uri.getHost() + (uri.getPort() < 0 ? "" : ":" + uri.getPort());
         if (Throwables.getCausalChain(e).stream().anyMatch(UnresolvedAddressException.class::isInstance)) {
             return FailedAttempt.again("the host " + host + " can't be found", e);
@@ -205,17 +207,16 @@ final class HttpFetch implements AutoCloseable {
         } catch (ProtocolException e) {
             throw FailedAttempt.giveUp(FailureCause.of(Kind.REDIRECT), String.valueOf(e.getMessage()));
         }
-        String shown = HttpRequests.quoted(from, Redaction.url(to.toString()));
         String scheme = to.getScheme() == null ? "" : to.getScheme().toLowerCase(Locale.ROOT);
         if (!(scheme.equals("http") || scheme.equals("https"))) {
             throw FailedAttempt.giveUp(
                     FailureCause.of(Kind.REDIRECT),
-                    "the server redirects to '" + shown + "', which is neither http nor https");
+                    "the server redirects to '" + HttpRequests.quoted(from, to) + "', which is neither http nor https");
         }
         if (scheme.equals("http") && "https".equalsIgnoreCase(from.uri().getScheme())) {
             throw FailedAttempt.giveUp(
                     FailureCause.of(Kind.REDIRECT),
-                    "the server redirects from https to plain http (" + shown
+                    "the server redirects from https to plain http (" + HttpRequests.quoted(from, to)
                             + "), where anybody could exchange the archive; declare a URL that stays on https");
         }
         return to;

@@ -8,6 +8,7 @@ import com.google.common.collect.ImmutableSet;
 import com.google.common.net.InetAddresses;
 import com.google.common.primitives.Ints;
 import io.homeostat.desired.model.BriefText;
+import io.homeostat.desired.model.Redaction;
 import java.io.InputStream;
 import java.net.Inet6Address;
 import java.net.InetAddress;
@@ -150,6 +151,11 @@ public final class HttpRequests {
     /** Returns the beginning of a text of a server as it may be shown, without what nobody but the server may see of the request. */
     public static String quoted(HttpRequest request, String text) {
         return secrets(request).quoted(text);
+    }
+
+    /** Returns a URL that the server has sent as it may be shown. */
+    public static String quoted(HttpRequest request, URI url) {
+        return quoted(request, Redaction.url(url.toString()));
     }
 
     private static SentSecrets secrets(HttpRequest request) {

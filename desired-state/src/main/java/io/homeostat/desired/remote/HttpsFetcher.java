@@ -140,9 +140,8 @@ public final class HttpsFetcher implements SetFetcher {
                         && "http".equalsIgnoreCase(to.getScheme())
                         && HttpGet.isLoopback(String.valueOf(to.getHost())));
         if (!secure) {
-            throw new FetchFailure(
-                    "the server redirects to '" + HttpRequests.quoted(answer.request(), Redaction.url(to.toString()))
-                            + "', which is not https; name a URL that stays on https");
+            throw new FetchFailure("the server redirects to '" + HttpRequests.quoted(answer.request(), to)
+                    + "', which is not https; name a URL that stays on https");
         }
         return to;
     }
