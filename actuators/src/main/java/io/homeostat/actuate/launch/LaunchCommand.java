@@ -106,7 +106,7 @@ final class LaunchCommand {
         if (directory != null
                 && !UserRights.ofThisMachine()
                         .lookFor(
-                                user.uid() == Account.ourUid() ? null : user.name(),
+                                user.uid() != Account.ourUid(),
                                 directory,
                                 () -> Files.isDirectory(Path.of(directory)))) {
             throw new ActuationFailure(

@@ -124,8 +124,8 @@ public final class Launcher {
 
     private void check(LaunchRequest request) throws ActuationFailure, IOException {
         Path executable = request.executable();
-        Optional<ActuationFailure> problem =
-                UserRights.ofThisMachine().lookFor(request.user(), executable.toString(), () -> problem(request));
+        Optional<ActuationFailure> problem = UserRights.ofThisMachine()
+                .lookFor(request.user() != null, executable.toString(), () -> problem(request));
         if (problem.isPresent()) {
             throw problem.get();
         }
@@ -198,7 +198,7 @@ public final class Launcher {
     private static void checkReachable(LaunchRequest request, Account account, Path file)
             throws ActuationFailure, IOException {
         Optional<Path> closed = UserRights.ofThisMachine()
-                .lookFor(request.user(), file.toString(), () -> account.barredOnTheWayTo(file));
+                .lookFor(request.user() != null, file.toString(), () -> account.barredOnTheWayTo(file));
         if (closed.isPresent()) {
             throw new ActuationFailure(
                     FailureCause.Kind.USER,

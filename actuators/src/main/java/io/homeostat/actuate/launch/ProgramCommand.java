@@ -92,7 +92,7 @@ public final class ProgramCommand {
         String named = Executables.from(settings.directory(), command.getFirst());
         Path file = UserRights.ofThisMachine()
                 .lookFor(
-                        exec.isAsRoot() ? null : program.user(),
+                        !exec.isAsRoot() && program.user() != null,
                         named,
                         () -> Executables.find(named, environment.get("PATH")))
                 .orElseThrow(() -> new ActuationFailure(

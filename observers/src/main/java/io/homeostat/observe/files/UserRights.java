@@ -111,12 +111,12 @@ public final class UserRights {
     /**
      * Looks at a program that is run as a user, with our own rights: that user may have mounted a file system over it that never answers.
      *
-     * @param user null: as we, and nobody is in the way
+     * @param isOthers false for a program that runs as we do: nobody is in the way then
      * @param file for people, and to know what hangs
      * @throws IOException what {@code work} throws, or it takes too long
      */
-    public <T> T lookFor(@Nullable String user, String file, Callable<T> work) throws IOException {
-        if (user != null) {
+    public <T> T lookFor(boolean isOthers, String file, Callable<T> work) throws IOException {
+        if (isOthers) {
             return with(null, file, work);
         }
         try {

@@ -1,7 +1,6 @@
 package io.homeostat.observe.health;
 
 import com.google.common.collect.ImmutableSet;
-import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.model.WorkloadSpec;
 import io.homeostat.desired.platform.Layout;
 import io.homeostat.desired.state.Instance;
@@ -69,11 +68,10 @@ public final class PluginHealth implements InstanceHealth {
 
     private Observation<Running> of(Path socket, Instance instance, Running running, @Nullable WorkloadSpec spec)
             throws IOException {
-        ProgramUser declared = spec == null ? null : spec.runsAs();
-        // A link of that user's may lead to a file system that never answers.
-        String user = spec == null ? "" : declared == null ? null : declared.name();
+        // A link of its user's may lead to a file system that never answers.
+        boolean isOthers = spec == null || spec.runsAs() != null;
         Optional<Object> file = instance.phase() == Phase.STARTED
-                ? UserRights.ofThisMachine().lookFor(user, socket.toString(), () -> socketFile(socket))
+                ? UserRights.ofThisMachine().lookFor(isOthers, socket.toString(), () -> socketFile(socket))
                 : Optional.empty();
         if (instance.phase() == Phase.STARTED && file.isEmpty()) {
             Health unknown = Health.failed(Verdict.UNKNOWN, "its socket is gone, nobody can ask it", clock.instant());
@@ -88,15 +86,15 @@ public final class PluginHealth implements InstanceHealth {
             Health health = plugins.status(
                     new Peer(socket, instance.launchId(), file.get()),
                     spec.lifecycle().health().timeout());
-            return (health.verdict() == Verdict.HEALTHY ? Observation.seen(true) : listening(user, socket))
+            return (health.verdict() == Verdict.HEALTHY ? Observation.seen(true) : listening(isOthers, socket))
                     .map(listening -> new Running(running.identity(), running.age(), listening, health));
         }
-        return listening(user, socket)
+        return listening(isOthers, socket)
                 .map(listening -> new Running(running.identity(), running.age(), listening, null));
     }
 
-    private Observation<Boolean> listening(@Nullable String user, Path socket) throws IOException {
-        return UserRights.ofThisMachine().lookFor(user, socket.toString(), () -> plugins.listening(socket));
+    private Observation<Boolean> listening(boolean isOthers, Path socket) throws IOException {
+        return UserRights.ofThisMachine().lookFor(isOthers, socket.toString(), () -> plugins.listening(socket));
     }
 
     /**

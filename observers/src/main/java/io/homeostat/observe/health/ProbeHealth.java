@@ -386,7 +386,7 @@ public final class ProbeHealth implements InstanceHealth {
             }
             String file = Executables.from(settings.directory(), command.get(0));
             Optional<Path> program =
-                    UserRights.ofThisMachine().lookFor(user == null ? null : name, file, () -> Executables.find(file));
+                    UserRights.ofThisMachine().lookFor(user != null, file, () -> Executables.find(file));
             if (program.isEmpty()) {
                 return failed(
                         Verdict.UNHEALTHY,

@@ -53,11 +53,11 @@ class UserRightsTest {
 
     @Test
     void aProgramOfAUserHoldsNobodyUp() throws Exception {
-        FileSystemException late = assertThrows(FileSystemException.class, () -> rights.lookFor("nobody", "/f", hangs));
+        FileSystemException late = assertThrows(FileSystemException.class, () -> rights.lookFor(true, "/f", hangs));
         assertEquals("it can't be read within 50ms", late.getReason());
         answers.countDown();
 
-        assertSame(Thread.currentThread(), rights.lookFor(null, "/f", Thread::currentThread));
+        assertSame(Thread.currentThread(), rights.lookFor(false, "/f", Thread::currentThread));
     }
 
     @Test

@@ -70,10 +70,7 @@ final class TaskExec {
         }
         String named = Executables.from(directory, command.getFirst());
         Path executable = UserRights.ofThisMachine()
-                .lookFor(
-                        declared.isEmpty() ? null : declared,
-                        named,
-                        () -> Executables.find(named, environment.get("PATH")))
+                .lookFor(!declared.isEmpty(), named, () -> Executables.find(named, environment.get("PATH")))
                 .orElseThrow(() -> new IOException(command.getFirst() + " is not there, or may not be executed"));
         ImmutableList.Builder<String> becoming = ImmutableList.builder();
         ImmutableList<String> groups = groups(beside);
