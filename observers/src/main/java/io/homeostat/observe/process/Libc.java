@@ -338,7 +338,7 @@ public final class Libc {
         }
     }
 
-    /** Ends it with a zero, which is there already. */
+    /** Copies a path and ends it with a zero, which is there already. */
     private static MemorySegment name(Arena arena, byte[] path) {
         MemorySegment name = arena.allocate(path.length + 1L);
         MemorySegment.copy(path, 0, name, JAVA_BYTE, 0, path.length);
@@ -522,40 +522,27 @@ public final class Libc {
     // These are linked when the first of a group is used: to link one takes milliseconds, and not every process needs
     // all.
 
-    private static final class Threads {
-        static final long GETTID = switch (System.getProperty("os.arch", "")) {
-            case "amd64" -> 186;
-            case "ppc64le" -> 207;
-            case "s390x" -> 236;
-            default -> 178;
+    /** Returns the number of a system call in the table of the architecture: those that Java runs on, and the table that younger ones share. */
+    private static long number(long amd64, long ppc64le, long s390x, long common) {
+        return switch (System.getProperty("os.arch", "")) {
+            case "amd64" -> amd64;
+            case "ppc64le" -> ppc64le;
+            case "s390x" -> s390x;
+            default -> common;
         };
+    }
 
-        static final long TGKILL = switch (System.getProperty("os.arch", "")) {
-            case "amd64" -> 234;
-            case "ppc64le" -> 250;
-            case "s390x" -> 241;
-            default -> 131;
-        };
+    private static final class Threads {
+        static final long GETTID = number(186, 207, 236, 178);
+        static final long TGKILL = number(234, 250, 241, 131);
     }
 
     private static final class Rights {
         static final MethodHandle SETFSUID = function("setfsuid", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
         static final MethodHandle SETFSGID = function("setfsgid", FunctionDescriptor.of(JAVA_INT, JAVA_INT));
 
-        /** In the tables of the architectures that Java runs on; younger ones have the common table. */
-        static final long SETGROUPS_NUMBER = switch (System.getProperty("os.arch", "")) {
-            case "amd64" -> 116;
-            case "ppc64le" -> 81;
-            case "s390x" -> 206;
-            default -> 159;
-        };
-
-        static final long CAPSET_NUMBER = switch (System.getProperty("os.arch", "")) {
-            case "amd64" -> 126;
-            case "ppc64le" -> 184;
-            case "s390x" -> 185;
-            default -> 91;
-        };
+        static final long SETGROUPS_NUMBER = number(116, 81, 206, 159);
+        static final long CAPSET_NUMBER = number(126, 184, 185, 91);
 
         static final int CAPABILITY_VERSION_3 = 0x20080522;
 
