@@ -240,15 +240,11 @@ public final class GrpcTransport implements AutoCloseable {
                     }
                 } catch (RejectedExecutionException e) {
                     // The transport was closed meanwhile.
-                    release(found);
+                    if (found != null) {
+                        found.release().run();
+                    }
                 }
             });
-        }
-
-        private static void release(@Nullable Found found) {
-            if (found != null) {
-                found.release().run();
-            }
         }
 
         private void connect(

@@ -31,7 +31,10 @@ import org.slf4j.LoggerFactory;
 final class KernelWaits {
     private static final Logger LOG = LoggerFactory.getLogger(KernelWaits.class);
 
-    /** It is interrupted when it has not answered for twice as long: when the whole machine stood still it answers meanwhile. */
+    /**
+     * The milliseconds between two looks at whether the thread has answered. It is interrupted at the second one: when the whole machine stood
+     * still it answers meanwhile.
+     */
     private static final long PATIENCE = 100;
 
     /** How long the reads of a connection may take, and how much of any time goes on to be allowed. */
@@ -113,7 +116,7 @@ final class KernelWaits {
 
     /** Watches a connection that was not used yet, and has this guard. */
     void watch(Channel connection, FloodGuard guard) {
-        connection.config().setRecvByteBufAllocator(new Reads(connection, guard, Ticker.systemTicker()));
+        connection.config().setRecvByteBufAllocator(new Reads(connection, guard));
         connection.pipeline().addFirst(new Ends());
     }
 
@@ -121,16 +124,13 @@ final class KernelWaits {
     private final class Reads extends AdaptiveRecvByteBufAllocator {
         private final Channel connection;
         private final FloodGuard guard;
-        private final Ticker ticker;
-        private final TokenBucket waited;
+        private final Ticker ticker = Ticker.systemTicker();
+        private final TokenBucket waited = new TokenBucket(MOST_WAITED, ALLOWED_ONE_IN, ticker.nanoTime());
         private long since;
 
-        Reads(Channel connection, FloodGuard guard, Ticker ticker) {
+        Reads(Channel connection, FloodGuard guard) {
             this.connection = connection;
             this.guard = guard;
-            this.ticker = ticker;
-            this.since = ticker.nanoTime();
-            this.waited = new TokenBucket(MOST_WAITED, ALLOWED_ONE_IN, since);
             var _ = maxMessagesPerRead(MESSAGES_PER_READ);
         }
 

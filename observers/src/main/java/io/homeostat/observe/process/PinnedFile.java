@@ -31,8 +31,6 @@ public final class PinnedFile implements AutoCloseable {
     private static final int O_EXCL = 0200;
     private static final int O_NONBLOCK = 04000;
     private static final int O_CLOEXEC = 02000000;
-    private static final Path NO_DIRECTORY = Path.of("/dev/null");
-
     private static final int O_PATH = 010000000;
     private static final boolean IS_ARM = System.getProperty("os.arch", "").equals("aarch64");
     private static final int O_NOFOLLOW = IS_ARM ? 0100000 : 0400000;
@@ -60,6 +58,8 @@ public final class PinnedFile implements AutoCloseable {
             0xde5e81e4L,
             0xcafe4a11L,
             0x1cd1L);
+
+    private static final Path NO_DIRECTORY = Path.of("/dev/null");
 
     private final int number;
 
