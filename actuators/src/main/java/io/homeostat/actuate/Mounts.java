@@ -156,7 +156,11 @@ public final class Mounts {
         clear(directory, this::below);
     }
 
-    /** As {@link #clear(Path)}, only what users have mounted, see {@link UserMounts}, and what is mounted over that. */
+    /**
+     * Unmounts the file systems that users have mounted at and below a directory ({@link UserMounts}), and what is mounted over them.
+     *
+     * @throws FileSystemException when one stays
+     */
     public void clearOfUsers(Path directory) throws IOException {
         clear(directory, real -> UserMounts.now().below(real));
     }
@@ -185,7 +189,7 @@ public final class Mounts {
         }
     }
 
-    /** What is mounted at and below a directory, with no links in it. */
+    /** Finds the places at and below a directory, whose path has no links, where something is mounted. */
     @FunctionalInterface
     private interface Below {
         ImmutableList<Path> of(Path real) throws IOException;

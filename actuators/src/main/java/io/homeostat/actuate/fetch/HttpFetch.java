@@ -178,13 +178,13 @@ final class HttpFetch implements AutoCloseable {
                 : broken(e, text -> HttpRequests.quoted(request, text));
     }
 
-    /** An exception of the network while a body is read. */
+    /** Returns the failure of an attempt whose connection has broken while a body was read. */
     static FailedAttempt broken(IOException e) {
         return broken(e, Redaction::excerpt);
     }
 
     /**
-     * An exception of the network, or of what parses the answer, whose words say nothing to who serves it.
+     * Returns the failure of an attempt because of the network, or of what parses the answer, whose words say nothing to who serves it.
      *
      * @param shown returns as much of a message as may be shown: it may quote the URL, or the server
      */

@@ -90,7 +90,7 @@ public final class SetReader {
         this.keys = keys;
     }
 
-    /** The keys that sets may be signed with. */
+    /** Returns the keys that sets may be signed with. */
     public TrustedKeys keys() {
         return keys;
     }

@@ -32,15 +32,15 @@ public record SetSelection(
         ImmutableMap<String, RolloutState> states,
         ImmutableMap<WorkloadId, String> inForce)
         implements Choice {
-    /** The most characters of how one rollout stands, as JSON; the controller writes some hundred. */
+    /** The most characters of the JSON of one rollout's state; the controller writes some hundred. */
     static final int LONGEST_STATE = 16 << 10;
 
     private static final RecordCodec CODEC = new RecordCodec(new ObjectMapper());
 
     /**
-     * What counts on a machine as far as is stored there.
+     * Returns the selection for a machine by what is stored there.
      *
-     * @param states how rollouts stand ({@link #states}), which all sources share: together they may be large
+     * @param states of rollouts ({@link #states}), which all sources share: together they may be large
      */
     public static SetSelection of(
             StateReader store,
@@ -60,14 +60,14 @@ public record SetSelection(
                                 declaration -> declaration.workload().revision())));
     }
 
-    /** How rollouts stand, from their JSON, by their names; without those that can't be read. */
+    /** Reads the states of rollouts from JSON, by the names of the rollouts; those that can't be read are left out. */
     public static ImmutableMap<String, RolloutState> states(Map<String, String> json) {
         return json.entrySet().stream()
                 .flatMap(state -> parsed(state.getValue()).stream().map(read -> Map.entry(state.getKey(), read)))
                 .collect(ImmutableMap.toImmutableMap(Map.Entry::getKey, Map.Entry::getValue));
     }
 
-    /** How a rollout stands, from its JSON; empty when that can't be read, or is longer than any controller makes it. */
+    /** Reads the state of a rollout from JSON; empty when that can't be read, or is longer than any controller makes it. */
     public static Optional<RolloutState> parsed(String json) {
         if (json.length() > LONGEST_STATE) {
             return Optional.empty();

@@ -20,7 +20,7 @@ public final class Redaction {
     private static final Pattern USER_INFO_IN_TEXT =
             Pattern.compile("([A-Za-z][A-Za-z0-9+.-]{0,30}://)[^\\s/?#\"'<>@]*@");
 
-    /** In characters. */
+    /** The most characters of an excerpt. */
     private static final int LONGEST_EXCERPT = 300;
 
     private Redaction() {}
@@ -40,7 +40,7 @@ public final class Redaction {
         return USER_INFO_IN_TEXT.matcher(withoutQueries).replaceAll("$1");
     }
 
-    /** The beginning of such a text on one line; for what servers write, which may be long. */
+    /** Returns the beginning of a text on one line, redacted as {@link #text} does; for what servers write, which may be long. */
     public static String excerpt(String text) {
         return VisibleText.cut(text(text.replaceAll("[\\p{Cntrl}\\s]+", " ").strip()), LONGEST_EXCERPT);
     }

@@ -20,8 +20,8 @@ import javax.net.ssl.TrustManager;
 import org.jspecify.annotations.Nullable;
 
 /**
- * TLS whose engines bound what comes beside content, and what short records take. The JDK keeps each message of a handshake, and each one after it (NewSessionTicket,
- * KeyUpdate), for as long as the connection lives.
+ * TLS whose engines bound what comes beside content, and what short records take. The JDK keeps each message of a handshake, and each one
+ * after it (NewSessionTicket, KeyUpdate), for as long as the connection lives.
  */
 final class BoundedTls extends SSLContextSpi {
     /** Bytes of a connection, handshake included: a chain of certificates may have some 32 KB, and little comes after it. */
@@ -93,10 +93,10 @@ final class BoundedTls extends SSLContextSpi {
         private long bytes;
         private int records;
 
-        /** That of a record without content, which has come after some; returned when it is asked for. */
+        /** The result of a record without content that has come after content; the next call returns it. */
         private @Nullable SSLEngineResult held;
 
-        /** That of a record after some content; thrown when it is asked for. */
+        /** The failure of a record that has come after content; the next calls throw it. */
         private @Nullable SSLException failure;
 
         Engine(SSLEngine engine) {

@@ -23,7 +23,7 @@ public final class ClientTls {
     private ClientTls() {}
 
     /**
-     * A context for gRPC that goes by these certificates, as {@link #context} does.
+     * Returns a context for gRPC that goes by these certificates, as {@link #context} does.
      *
      * @param setting in agent.yaml that names them, for errors
      * @throws IOException as {@link #context} does
@@ -45,7 +45,7 @@ public final class ClientTls {
     }
 
     /**
-     * A context that goes by these certificates; by the system's authorities, and without a certificate of our own, when there are none. What a
+     * Returns a context that goes by these certificates; by the system's authorities, and without a certificate of our own, when there are none. What a
      * server sends beside content is bounded.
      *
      * @param setting in agent.yaml that names them, for errors

@@ -74,7 +74,7 @@ public final class FloodGuard extends ChannelDuplexHandler {
         return guarded(connection, PLAIN, kept, peers);
     }
 
-    /** As {@link #plain(Channel, KeptMessages, FloodedPeers)}, to a peer that is not known by the address that is connected to. */
+    /** Guards a connection without TLS, see {@link #plain}, to a peer that is not known by the address that is connected to. */
     static FloodGuard plainTo(FloodedPeers.Peer peer, Channel connection, KeptMessages kept) {
         FloodGuard guard = new FloodGuard(PLAIN, kept, null, Ticker.systemTicker());
         guard.peer = peer;
@@ -166,7 +166,7 @@ public final class FloodGuard extends ChannelDuplexHandler {
         }
     }
 
-    /** Closes the connection once the read that is under way is over; that may find it closed for another reason. */
+    /** Closes the connection, whose peer is noted at once, after the read that is under way. */
     void hasKeptWaiting() {
         String why = "it sent descriptors that take long to close (SCM_RIGHTS)";
         note(why);

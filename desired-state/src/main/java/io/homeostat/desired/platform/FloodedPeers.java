@@ -20,12 +20,12 @@ final class FloodedPeers {
         }
     }
 
-    /** The peer at an address, or at the path of a unix socket as it is asked for: what is behind that its user can exchange at any time. */
+    /** Returns the peer at an address, or at the path of a unix socket as it is asked for: the user can exchange the socket at any time. */
     Peer at(Object address) {
         return new Peer(address);
     }
 
-    /** For another process, which the one that has flooded could not bring about. */
+    /** Forgets what a peer has done, once another process takes its place that it could not start itself. */
     void forget(Object address) {
         floods.remove(address);
     }

@@ -56,14 +56,14 @@ public final class GrpcTransport implements AutoCloseable {
     private @Nullable EventLoopGroup loop;
     private boolean closed;
 
-    /** For unix sockets that no other user has a say in. */
+    /** Creates a transport for TCP, and for unix sockets that no other user has a say in. */
     public GrpcTransport() {
         this.sockets = SocketFinder.DIRECT;
         this.waits = null;
     }
 
     /**
-     * For unix sockets of other users.
+     * Creates a transport for unix sockets of other users, too.
      *
      * @param sockets finds them
      * @param wakers called by the thread of all connections; returns what interrupts a system call of that

@@ -78,7 +78,7 @@ public final class HttpRequests {
     /** The headers of requests that are secret. */
     private static final List<String> SECRET_HEADERS = List.of("Authorization", "x-amz-security-token");
 
-    /** In characters. */
+    /** The most characters of a {@link #validator}. */
     public static final int LONGEST_VALIDATOR = 256;
 
     private HttpRequests() {}

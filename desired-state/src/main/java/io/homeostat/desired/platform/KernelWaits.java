@@ -37,18 +37,19 @@ final class KernelWaits {
      */
     private static final long PATIENCE = 100;
 
-    /** How long the reads of a connection may take, and how much of any time goes on to be allowed. */
+    /** The nanoseconds that the long reads of a connection may take at once. */
     private static final long MOST_WAITED = TimeUnit.SECONDS.toNanos(1);
 
+    /** The nanoseconds after which one more of them is allowed. */
     private static final int ALLOWED_ONE_IN = 50;
 
-    /** A read that takes less is one of many bytes, or the machine is busy. */
+    /** The shortest read that counts: shorter ones read many bytes, or the machine is busy. */
     private static final long LEAST_COUNTED = TimeUnit.MILLISECONDS.toNanos(PATIENCE / 2);
 
-    /** How much of a read counts: more is interrupted, unless the machine stood still. */
+    /** The most that counts of one read: a longer one is interrupted, unless the machine stood still. */
     private static final long MOST_COUNTED = TimeUnit.MILLISECONDS.toNanos(3 * PATIENCE);
 
-    /** As Netty has it for such connections. */
+    /** Netty's own number for such connections. */
     private static final int MESSAGES_PER_READ = 16;
 
     private final Supplier<Runnable> wakers;
@@ -120,7 +121,7 @@ final class KernelWaits {
         connection.pipeline().addFirst(new Ends());
     }
 
-    /** Netty asks it right before and after each read(2). */
+    /** Measures the reads of a connection: Netty asks for a buffer right before each read(2), and tells its result right after. */
     private final class Reads extends AdaptiveRecvByteBufAllocator {
         private final Channel connection;
         private final FloodGuard guard;
@@ -169,7 +170,7 @@ final class KernelWaits {
         }
     }
 
-    /** The connection is really closed when the thread looks for input the next time. */
+    /** Has the thread watched when a connection ends, which is really closed when the thread selects the next time. */
     private final class Ends extends ChannelDuplexHandler {
         @Override
         public void close(ChannelHandlerContext context, ChannelPromise promise) {

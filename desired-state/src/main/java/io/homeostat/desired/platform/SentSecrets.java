@@ -20,10 +20,10 @@ import java.util.TreeSet;
  * and they are masked wherever its words are shown. May be used by several threads.
  */
 public final class SentSecrets {
-    /** Shorter ones occur in any text. */
+    /** The fewest characters of a secret that is masked: shorter ones occur in any text. */
     private static final int SHORTEST = 4;
 
-    /** No server takes longer ones. */
+    /** The most characters of a token: no server takes longer ones. */
     private static final int LONGEST_TOKEN = 16 << 10;
 
     private static final int TOKENS = 16;

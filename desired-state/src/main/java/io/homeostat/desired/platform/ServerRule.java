@@ -21,7 +21,7 @@ public interface ServerRule {
     /** Looks at the way to the socket, once it is known where that is now. Waits for the file systems there. */
     Judge look();
 
-    /** What follows from the way to a socket. */
+    /** The decision that follows from the way to a socket. */
     @FunctionalInterface
     interface Judge {
         /**
@@ -31,7 +31,7 @@ public interface ServerRule {
          */
         Optional<String> objection(UserPrincipal server);
 
-        /** For any server, the same. */
+        /** Returns a judge that says the same of any server. */
         private static Judge always(Optional<String> objection) {
             return _ -> objection;
         }

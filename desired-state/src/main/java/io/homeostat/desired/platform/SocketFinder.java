@@ -6,7 +6,7 @@ import java.util.concurrent.CompletableFuture;
 /** Finds the socket that a path leads to. One thread has all connections and must not wait for a file system, so it is told the outcome. */
 @FunctionalInterface
 public interface SocketFinder {
-    /** The path is followed while the connection is made, for paths that no other user has a say in. */
+    /** A finder for paths that no other user has a say in: they are followed while the connection is made. */
     SocketFinder DIRECT = (socket, rule) -> CompletableFuture.completedFuture(
             new Found(socket, server -> rule.look().objection(server), () -> {}));
 

@@ -23,7 +23,7 @@ public final class UserSockets {
 
     private UserSockets() {}
 
-    /** A {@link SocketFinder}. Fails when the path can't be followed in time, see {@link UserRights}, or leads to a file system of a user's. */
+    /** Finds a socket as a {@link SocketFinder}. Fails when the path can't be followed in time, see {@link UserRights}, or leads to a file system of a user's. */
     public static CompletableFuture<Found> find(Path socket, ServerRule rule) {
         if (!TrustedPath.isRoot()) {
             return SocketFinder.DIRECT.find(socket, rule);

@@ -69,10 +69,10 @@ public final class GuestDialer {
     private static final int ECONNREFUSED = 111;
     private static final int EHOSTUNREACH = 113;
 
-    /** Beyond a limit that is kept unless the kernel is in the way. */
+    /** The time beyond a time limit, which is kept unless the kernel is in the way. */
     private static final Duration GRACE = Duration.ofSeconds(1);
 
-    /** More than it takes to find out that nobody is there. */
+    /** The time limit of a connection by vsock: more than the kernel needs to find out that nobody is there. */
     private static final Duration OF_THE_KERNEL = Duration.ofMinutes(1);
 
     private final ScheduledExecutorService timer;
@@ -96,7 +96,7 @@ public final class GuestDialer {
         };
     }
 
-    /** On a thread of its own, as the kernel may wait there. */
+    /** Dials on a thread of its own, as the kernel may wait there. */
     private static Wire apart(GuestEndpoint endpoint, Duration timeout, Callable<Wire> dial) throws UnreachableGuest {
         CompletableFuture<Wire> result = new CompletableFuture<>();
         WakeableThread dialing = new WakeableThread("connect " + endpoint, () -> {

@@ -92,7 +92,7 @@ public final class Libc {
                 Processes.SYSCALL.invokeExact(errno, PIDFD_SEND_SIGNAL, (long) descriptor, (long) signal, 0L, 0L));
     }
 
-    /** The calling thread, gettid(2). */
+    /** Returns the number of the calling thread, gettid(2). */
     static int gettid() {
         return (int) result(errno -> (long) Processes.SYSCALL.invokeExact(errno, Threads.GETTID, 0L, 0L, 0L, 0L));
     }
@@ -330,7 +330,7 @@ public final class Libc {
         return open(path.getBytes(StandardCharsets.UTF_8), flags, mode);
     }
 
-    /** As {@link #open(String, int, int)}, of a path in the kernel's bytes. */
+    /** Opens a file as {@link #open(String, int, int)} does, by the bytes of its path. */
     static int open(byte[] path, int flags, int mode) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment name = name(arena, path);

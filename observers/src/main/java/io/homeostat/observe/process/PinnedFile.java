@@ -261,7 +261,7 @@ public final class PinnedFile implements AutoCloseable {
         return checked(Libc.open(bytes(file), flags, OWNERS_ALONE), name);
     }
 
-    /** The kernel's name of a file. Java shows bytes that are no character in its encoding as others, and would not find them. */
+    /** Returns the bytes of a path. Java shows bytes that are no character in its encoding as others, and would not find them. */
     private static byte[] bytes(Path file) {
         String name = file.toString();
         if (CharMatcher.ascii().matchesAllOf(name)) {

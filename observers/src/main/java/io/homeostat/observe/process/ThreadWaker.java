@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory;
 public final class ThreadWaker {
     private static final Logger LOG = LoggerFactory.getLogger(ThreadWaker.class);
 
-    /** Two below the highest: Java handles it once a channel or socket was used. */
+    /** The signal, two below the highest: Java handles it once a channel or socket was used. */
     private static final int SIGNAL = 62;
 
     private static final Path STATUS = Path.of("/proc/self/status");

@@ -109,7 +109,7 @@ public final class UserMounts {
     }
 
     /**
-     * Where they are mounted, at or below a directory.
+     * Returns the places at and below a directory where they are mounted.
      *
      * @param real with no links in it
      */

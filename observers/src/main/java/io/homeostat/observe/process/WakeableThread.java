@@ -52,7 +52,7 @@ public final class WakeableThread extends Thread {
         }
     }
 
-    /** Interrupts whatever it does in the kernel after a while, again and again, until it has ended. */
+    /** Interrupts whatever the thread does in the kernel after a while, again and again, until it has ended. */
     public void wakeAfter(Duration patience) {
         CompletableFuture.delayedExecutor(patience.toNanos(), TimeUnit.NANOSECONDS, Runnable::run)
                 .execute(() -> {

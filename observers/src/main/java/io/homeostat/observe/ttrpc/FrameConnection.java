@@ -77,7 +77,7 @@ final class FrameConnection implements AutoCloseable {
     /** Frames that a caller sends for others as well, before the writer goes on with it. */
     private static final int FAVOUR = 64;
 
-    /** How long its threads have once it is closed. */
+    /** The time that the threads have to end once the connection is closed. */
     private static final Duration PATIENCE = Duration.ofSeconds(1);
 
     private final Wire wire;

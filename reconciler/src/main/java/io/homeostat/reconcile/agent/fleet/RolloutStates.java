@@ -18,7 +18,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How rollouts stand as this machine has heard last, in the store, and once in memory for all sources. Whoever writes the states needs no
+ * The states of rollouts that this machine has heard last, in the store, and once in memory for all sources. Whoever writes the states needs no
  * key: together they are bounded, whatever the store has.
  */
 final class RolloutStates {
@@ -71,7 +71,7 @@ final class RolloutStates {
         next.keep(before);
     }
 
-    /** What is kept of states, of which the first ones come first. */
+    /** The states that are kept, within the bounds: those that are added first go before. */
     private final class Kept {
         final TreeMap<String, String> texts = new TreeMap<>();
         private final ImmutableMap.Builder<String, RolloutState> read = ImmutableMap.builder();

@@ -10,7 +10,7 @@ final class OutputBuffer {
     private static final int MOST = 256 << 10;
     private static final long LOOK = 50;
 
-    /** A piece takes memory beside its bytes. */
+    /** The bytes that the shortest piece counts as, which takes memory beside its content. */
     private static final int LEAST_COST = 256;
 
     private final Deque<ByteString> pieces = new ArrayDeque<>();

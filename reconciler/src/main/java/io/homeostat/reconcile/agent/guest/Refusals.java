@@ -25,7 +25,7 @@ final class Refusals {
         return Status.UNAVAILABLE.withDescription(words).asRuntimeException();
     }
 
-    /** It is at a bound, and may be asked for again. */
+    /** Returns a refusal for want of room, after which the caller may ask again. */
     static StatusRuntimeException exhausted(String words) {
         return Status.RESOURCE_EXHAUSTED.withDescription(words).asRuntimeException();
     }

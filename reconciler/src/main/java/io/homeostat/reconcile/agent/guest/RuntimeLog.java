@@ -17,13 +17,13 @@ import org.jspecify.annotations.Nullable;
  * nor what is in memory of it grows with them.
  */
 final class RuntimeLog implements AutoCloseable {
-    /** Far longer than any line of the runtime. */
+    /** The bytes that are read at once: far more than any line of the runtime has. */
     private static final int CHUNK = 16 << 10;
 
-    /** Of the file: what is in it beyond is emptied. */
+    /** The most bytes of the file: one that is longer is emptied. */
     private static final int MOST = 64 << 10;
 
-    /** In one look. Far more than a runtime writes from one look to the next. */
+    /** The most chunks that are read at a time: far more than a runtime writes between two times. */
     private static final int MOST_CHUNKS = 64;
 
     private static final ObjectMapper MAPPER = new ObjectMapper();

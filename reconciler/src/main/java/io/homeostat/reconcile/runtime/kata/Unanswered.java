@@ -24,7 +24,7 @@ final class Unanswered {
     /** Of calls that only take their time nothing is said. */
     private static final Duration PATIENCE = Duration.ofSeconds(1);
 
-    /** Calls that are kept: only the first one is told of. */
+    /** The most calls that are kept: only the first one is written down. */
     private static final int MOST = 100;
 
     /** What agents do beside everything else: such a call holds up no other, and its answer says nothing of others. */
@@ -140,7 +140,7 @@ final class Unanswered {
         }
     }
 
-    /** How many calls are kept. */
+    /** Returns the number of calls that are kept. */
     synchronized int kept() {
         return calls.size();
     }
