@@ -202,15 +202,29 @@ public final class Stopper {
             if (user.isEmpty() || user.getAsInt() == Account.ourUid()) {
                 continue;
             }
+            Stat traced = member;
             for (Stat tracer : procFs.tracers(member.pid())) {
-                // It has begun as the same user, and may have executed a program since that runs as its owner, as sudo
-                // does.
-                OptionalInt now = procFs.realUserId(tracer.pid());
-                if (now.isPresent() && (now.getAsInt() != Account.ourUid() || procFs.runsAsOwner(tracer.pid()))) {
-                    send(List.of(tracer), Signals.KILL);
+                if (!keepsFromEnding(tracer, traced, user.getAsInt())) {
+                    break;
                 }
+                send(List.of(tracer), Signals.KILL);
+                traced = tracer;
             }
         }
+    }
+
+    private boolean keepsFromEnding(Stat tracer, Stat traced, int user) throws IOException {
+        OptionalInt now = procFs.realUserId(tracer.pid());
+        if (now.isEmpty()) {
+            return false;
+        }
+        if (now.getAsInt() == user) {
+            return true;
+        }
+        // It has begun as the same user, and may have executed a program since that runs as its owner, as sudo does. But a parent is made
+        // the tracer of a child that asks for that (PTRACE_TRACEME), whoever's it is, and does not keep it from ending.
+        boolean isAsked = tracer.pid() == traced.parent();
+        return !isAsked && (now.getAsInt() != Account.ourUid() || procFs.runsAsOwner(tracer.pid()));
     }
 
     /** Kills those that fork another process and end in less time than a look at all processes takes. */

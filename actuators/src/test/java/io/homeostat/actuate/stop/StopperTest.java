@@ -425,8 +425,43 @@ class StopperTest {
         }
     }
 
+    /** Who calls su or sudo has it trace what that starts when that asks for it. */
+    @Test
+    void aParentThatWasMadeATracerIsLeftAlone() throws Exception {
+        assumeTrue(Account.ourUid() == 0, "only root stops what others run");
+        assumeTrue("amd64".equals(System.getProperty("os.arch")), "the number of ptrace is another one");
+        Path setuid = Files.copy(Path.of("/usr/bin/perl"), root.resolve("sudo"));
+        Files.setAttribute(setuid, "unix:mode", 04755);
+        Instance instance = bed.launch(
+                TestBed.PROCESS, Path.of("/usr/bin/setpriv"), "--reuid=1001", "--clear-groups", "sleep", "1000");
+        bed.awaitProgram(instance, "sleep");
+        String child = Tracer.TRACE + "syscall(101, 0, 0, 0, 0) == 0 or die $!; kill 'USR1', $$; sleep 1000";
+        Process parent = new ProcessBuilder(
+                        setuid.toString(),
+                        "-e",
+                        "my $p = fork // die; $p or exec 'setpriv', '--reuid=1001', '--clear-groups', 'perl', '-e', @ARGV;"
+                                + " $| = 1; waitpid $p, 0; print 't'; waitpid $p, 0; print 'e'; sleep 1000",
+                        child,
+                        Long.toString(TestBed.pid(instance)))
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        try {
+            assumeTrue(parent.getInputStream().read() == 't', "this machine lets nobody trace");
+
+            bed.stop(instance, Duration.ZERO);
+
+            assertFalse(new ProcFs().runs(TestBed.identity(instance)));
+            assertEquals('e', parent.getInputStream().read(), "the child has ended");
+            assertTrue(parent.isAlive());
+        } finally {
+            parent.destroyForcibly();
+        }
+    }
+
     /** A process that has another one stop on its way out, and never tells it to go on, whatever it does then. */
     private record Tracer(Process process) implements AutoCloseable {
+        static final String TRACE = "$| = 1; syscall(101, 0x4206, $ARGV[0] + 0, 0, 0x40) == 0 or die $!; ";
+
         Tracer(int user, long traced, String then) throws IOException {
             this(new ProcessBuilder(
                             "setpriv",
@@ -434,7 +469,7 @@ class StopperTest {
                             "--clear-groups",
                             "perl",
                             "-e",
-                            "$| = 1; syscall(101, 0x4206, $ARGV[0] + 0, 0, 0x40) == 0 or die $!; print 't'; " + then,
+                            TRACE + "print 't'; " + then,
                             Long.toString(traced))
                     .redirectError(ProcessBuilder.Redirect.INHERIT)
                     .start());
