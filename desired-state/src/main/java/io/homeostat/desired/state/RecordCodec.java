@@ -169,7 +169,7 @@ public final class RecordCodec {
             require(node.isInt(), type);
             return node.intValue();
         } else if (type == long.class) {
-            require(node.isIntegralNumber(), type);
+            require(node.isIntegralNumber() && node.canConvertToLong(), type);
             return node.longValue();
         } else if (type == boolean.class) {
             require(node.isBoolean(), type);

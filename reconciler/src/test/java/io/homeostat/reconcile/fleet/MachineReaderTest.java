@@ -86,6 +86,7 @@ class MachineReaderTest {
                 "{AT, 'workloads': [{'id': []}]}",
                 "{AT, 'workloads': [{'restarts': true}]}",
                 "{AT, 'workloads': [{'healthy': 'yes'}]}",
+                "{AT, 'sequence': 18446744073709551617}",
             })
     void noReportIsReadThatTheCodecCouldNotRead(String text) {
         String json = json(text);
