@@ -17,6 +17,7 @@ import io.homeostat.desired.model.AgentConfig;
 import io.homeostat.desired.platform.GzipMembers;
 import io.homeostat.desired.signature.KeyFailure;
 import io.homeostat.desired.signature.TrustedKeys;
+import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.desired.state.StoredSet.Highest;
 import java.io.IOException;
 import java.io.InputStream;
@@ -287,9 +288,7 @@ public final class SetReader {
             throw tooMany();
         } catch (JsonProcessingException e) {
             // Without its message, which quotes the text.
-            throw new RefusedSet(
-                    otherwise + ": no JSON at line " + e.getLocation().getLineNr() + ", column "
-                            + e.getLocation().getColumnNr() + "; publish it again");
+            throw new RefusedSet(otherwise + ": " + RecordCodec.noJson(e) + "; publish it again");
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

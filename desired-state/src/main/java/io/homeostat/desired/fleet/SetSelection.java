@@ -62,21 +62,23 @@ public record SetSelection(
 
     /** Reads the states of rollouts from JSON, by the names of the rollouts; those that can't be read are left out. */
     public static ImmutableMap<String, RolloutState> states(Map<String, String> json) {
-        return json.entrySet().stream()
-                .flatMap(state -> parsed(state.getValue()).stream().map(read -> Map.entry(state.getKey(), read)))
-                .collect(ImmutableMap.toImmutableMap(Map.Entry::getKey, Map.Entry::getValue));
+        ImmutableMap.Builder<String, RolloutState> states = ImmutableMap.builder();
+        json.forEach((name, state) -> {
+            try {
+                states.put(name, parsed(state));
+            } catch (IllegalArgumentException e) {
+                // The agent has said so when it heard it.
+            }
+        });
+        return states.buildOrThrow();
     }
 
-    /** Reads the state of a rollout from JSON; empty when that can't be read, or is longer than any controller makes it. */
-    public static Optional<RolloutState> parsed(String json) {
+    /** Reads the state of a rollout from JSON; throws an IllegalArgumentException that says why it can't be. */
+    public static RolloutState parsed(String json) {
         if (json.length() > LONGEST_STATE) {
-            return Optional.empty();
+            throw new IllegalArgumentException("it has more than " + LONGEST_STATE + " characters");
         }
-        try {
-            return Optional.of(CODEC.read(RolloutState.class, json));
-        } catch (IllegalArgumentException e) {
-            return Optional.empty();
-        }
+        return CODEC.read(RolloutState.class, json);
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.homeostat.desired.state;
 
+import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -17,7 +18,9 @@ import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.model.schema.Fields;
 import io.homeostat.desired.model.schema.Fields.Inline;
 import io.homeostat.desired.yaml.DocumentCodec;
+import java.io.IOException;
 import java.lang.reflect.Constructor;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
@@ -91,17 +94,51 @@ public final class RecordCodec {
 
     /** Reads a record; throws an IllegalArgumentException if any part can't be read. */
     public <T extends Record> T read(Class<T> type, String text) {
-        return read(type, text, (part, e) -> {
+        return foreign(() -> read(type, text, (part, e) -> {
             throw new IllegalArgumentException((part.equals(ALL) ? "" : part + ": ") + message(e), e);
-        });
+        }));
     }
 
-    /** Returns the message of what was thrown, in one line; that of Jackson goes on with where its text came from. */
-    public static String message(Exception e) {
-        return e instanceof JsonProcessingException invalid
-                ? "no JSON at line " + invalid.getLocation().getLineNr() + ", column "
-                        + invalid.getLocation().getColumnNr() + ": " + invalid.getOriginalMessage()
-                : String.valueOf(e.getMessage());
+    /** Reads what others have written. */
+    @FunctionalInterface
+    public interface Reading<T> {
+        /** Throws anything when that can't be read. */
+        T read() throws IOException;
+    }
+
+    /**
+     * Reads one thing that others have written. However that fails, also by a defect of ours, it is a matter of this one thing.
+     *
+     * @throws IllegalArgumentException when it can't be read; its message says why
+     */
+    public static <T> T foreign(Reading<T> reading) {
+        try {
+            return reading.read();
+        } catch (IllegalArgumentException e) {
+            throw e;
+        } catch (IOException | RuntimeException | StackOverflowError e) {
+            throw new IllegalArgumentException(message(e), e);
+        }
+    }
+
+    /** Returns why something could not be read, in one line; the message of Jackson goes on with where its text came from. */
+    public static String message(Throwable e) {
+        return switch (e) {
+            case JsonProcessingException invalid -> noJson(invalid) + ": " + invalid.getOriginalMessage();
+            case StackOverflowError _ -> "it is nested too deep";
+            case IOException _, IllegalArgumentException _ -> String.valueOf(e.getMessage());
+            default ->
+                "reading it failed unexpectedly: "
+                        + e.toString().lines().findFirst().orElse("");
+        };
+    }
+
+    /** Returns that a text is no JSON, and from where on; nobody knows the place when the text is beyond a bound of Jackson. */
+    public static String noJson(JsonProcessingException e) {
+        JsonLocation place = e.getLocation();
+        return place == null
+                ? "no JSON that can be read"
+                : "no JSON at line " + place.getLineNr() + ", column " + place.getColumnNr();
     }
 
     private Object record(Class<?> type, JsonNode node, BiConsumer<String, ? super IllegalArgumentException> lost) {
@@ -324,6 +361,11 @@ public final class RecordCodec {
         Object construct(@Nullable Object[] values) {
             try {
                 return constructor.newInstance(values);
+            } catch (InvocationTargetException e) {
+                if (e.getCause() instanceof IllegalArgumentException refused) {
+                    throw refused;
+                }
+                throw new IllegalStateException(constructor + " has failed", e);
             } catch (ReflectiveOperationException e) {
                 throw new IllegalStateException(constructor + " can't be called with what was read", e);
             }

@@ -250,7 +250,10 @@ public final class FleetMirror {
                 .collect(ImmutableSortedSet.toImmutableSortedSet(Comparator.naturalOrder()));
     }
 
-    /** Reads what machines say, of which there is much, and returns what is left to do. Until then nothing is changed. */
+    /**
+     * Reads what machines say, of which there is much, and returns what is left to do. Until then nothing is changed. However one text can't
+     * be read, also by a defect of ours, the others are.
+     */
     private Runnable read(Entry entry) {
         String key = entry.key();
         try {
@@ -271,7 +274,7 @@ public final class FleetMirror {
                 };
             }
             return () -> put(entry);
-        } catch (IllegalArgumentException e) {
+        } catch (RuntimeException | StackOverflowError e) {
             return () -> {
                 removed(key);
                 unreadable(key, e);
@@ -303,7 +306,7 @@ public final class FleetMirror {
                 wrote(name(key, keys.rollouts()), codec.read(RolloutState.class, text(entry)), entry.modified());
             }
             problems.remove(key);
-        } catch (IllegalArgumentException e) {
+        } catch (RuntimeException | StackOverflowError e) {
             if (key.startsWith(keys.orders())) {
                 removed(key);
             }
@@ -311,8 +314,8 @@ public final class FleetMirror {
         }
     }
 
-    private void unreadable(String key, IllegalArgumentException e) {
-        problems.put(key, "can't be read: " + e.getMessage());
+    private void unreadable(String key, Throwable e) {
+        problems.put(key, "can't be read: " + RecordCodec.message(e));
     }
 
     private void removed(String key) {

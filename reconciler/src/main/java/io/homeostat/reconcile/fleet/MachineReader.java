@@ -62,12 +62,12 @@ public final class MachineReader {
     }
 
     private <T> T read(ByteString text, Reading<T> reading) {
-        try (JsonParser parser = json.createParser(text.toByteArray())) {
-            parser.nextToken();
-            return reading.read(parser);
-        } catch (IOException e) {
-            throw new IllegalArgumentException(RecordCodec.message(e), e);
-        }
+        return RecordCodec.foreign(() -> {
+            try (JsonParser parser = json.createParser(text.toByteArray())) {
+                parser.nextToken();
+                return reading.read(parser);
+            }
+        });
     }
 
     private BucketReport bucketReport(JsonParser parser) throws IOException {

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableMap;
+import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
 import io.homeostat.desired.etcd.KeyValues;
 import io.homeostat.desired.etcd.KeyValuesException;
@@ -30,6 +32,8 @@ import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a leader writes, and when it may. */
 class FleetLeaderTest {
@@ -43,11 +47,12 @@ class FleetLeaderTest {
     private final MemoryKeyValues etcd = new MemoryKeyValues(() -> this.millis);
     private long millis;
     private boolean losesAnswers;
+    private RuntimeException unreadable = new IllegalArgumentException("not signed");
 
     private final class Replica {
         final FleetMirror mirror = new FleetMirror(keys, set -> {
             if (!set.toStringUtf8().equals("set")) {
-                throw new IllegalArgumentException("not signed");
+                throw unreadable;
             }
             return ImmutableList.of(new Scope(rollout, labels -> !labels.containsKey("other")));
         });
@@ -95,6 +100,39 @@ class FleetLeaderTest {
                         ImmutableList.of(new ReportedWorkload(
                                 Fleet.WORKLOAD, there, "2", failed, "", true, true, false, false, 0, "")))),
                 KeyValues.NO_LEASE);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"reports/vm-1", "machines/vm-1", "orders/web", "rollouts/other", "newest"})
+    void aTextThatIsNestedTooDeepIsAMatterOfItsKey(String key) throws Exception {
+        Replica replica = new Replica("one", LONG);
+        etcd.put("/fleet/" + key, "{\"later\":" + "[".repeat(1_001), KeyValues.NO_LEASE);
+
+        replica.lookAndDecide();
+
+        assertEquals(ImmutableSet.of("/fleet/" + key), replica.mirror.problems().keySet());
+        assertTrue(
+                String.valueOf(replica.mirror.problems().get("/fleet/" + key))
+                        .startsWith("can't be read: no JSON that can be read: "),
+                () -> replica.mirror.problems().toString());
+        assertEquals(0, state().wave(), "the rollout goes on");
+    }
+
+    @Test
+    void aSetThatCanNotBeReadByADefectOfOursStopsNothingElse() throws Exception {
+        Replica replica = new Replica("one", LONG);
+        replica.lookAndDecide();
+        unreadable = new IllegalStateException("a defect");
+        etcd.put(keys.set(), "another", KeyValues.NO_LEASE);
+
+        replica.lookAndDecide();
+
+        assertEquals(
+                ImmutableMap.of(
+                        keys.set(),
+                        "can't be read: reading it failed unexpectedly: java.lang.IllegalStateException: a defect"),
+                replica.mirror.problems());
+        assertEquals(ImmutableSet.of("web"), replica.mirror.rollouts());
     }
 
     private RolloutState state() {

@@ -95,6 +95,21 @@ class MachineReaderTest {
         assertThrows(IllegalArgumentException.class, () -> reader.report(ByteString.copyFromUtf8(json)));
     }
 
+    @Test
+    void whatIsBeyondTheBoundsOfTheParserIsRefused() {
+        for (String text : ImmutableList.of(
+                "{'later': " + "[".repeat(1_001),
+                "{'sequence': " + "9".repeat(900_000) + "}",
+                "{'" + "k".repeat(60_000) + "': 1}",
+                "{'report': {'sequence': " + "9".repeat(900_000) + "}}")) {
+            ByteString json = ByteString.copyFromUtf8(json(text));
+
+            assertThrows(IllegalArgumentException.class, () -> reader.report(json));
+            assertThrows(IllegalArgumentException.class, () -> reader.registration(json));
+            assertThrows(IllegalArgumentException.class, () -> reader.bucketReport(json));
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"[]", "{'labels': {}}", "{AT, 'labels': []}", "{AT, 'labels': {'a': null}}"})
     void noRegistrationIsReadThatTheCodecCouldNotRead(String text) {

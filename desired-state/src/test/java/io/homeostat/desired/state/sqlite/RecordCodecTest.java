@@ -1,6 +1,7 @@
 package io.homeostat.desired.state.sqlite;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -62,6 +63,43 @@ final class RecordCodecTest {
                 "not an object",
                 assertThrows(IllegalArgumentException.class, () -> codec.read(Attempts.class, "[]"))
                         .getMessage());
+    }
+
+    @Test
+    void whatIsBeyondTheBoundsOfTheParserIsRefusedInWords() {
+        refusedAsJson("{\"kept\":" + "[".repeat(1_001));
+        refusedAsJson("{\"kept\":" + "9".repeat(900_000) + "}");
+        refusedAsJson("{\"" + "k".repeat(60_000) + "\":1}");
+    }
+
+    private void refusedAsJson(String text) {
+        String message =
+                String.valueOf(assertThrows(IllegalArgumentException.class, () -> codec.read(Attempts.class, text))
+                        .getMessage());
+        assertTrue(message.startsWith("no JSON"), message);
+        assertFalse(message.contains("\n"), message);
+    }
+
+    /** Others may have written it, and whoever reads records of many goes on with the next one. */
+    @Test
+    void whatNobodyForeseesIsRefusedInWords() {
+        assertEquals(
+                "reading it failed unexpectedly: java.lang.IllegalStateException: a defect",
+                assertThrows(
+                                IllegalArgumentException.class,
+                                () -> RecordCodec.foreign(() -> {
+                                    throw new IllegalStateException("a defect");
+                                }))
+                        .getMessage());
+        assertEquals(
+                "it is nested too deep",
+                assertThrows(IllegalArgumentException.class, () -> RecordCodec.foreign(this::endless))
+                        .getMessage());
+    }
+
+    @SuppressWarnings("InfiniteRecursion")
+    private int endless() {
+        return endless() + 1;
     }
 
     @Test

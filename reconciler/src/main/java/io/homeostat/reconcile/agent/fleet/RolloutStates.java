@@ -9,9 +9,7 @@ import io.homeostat.desired.fleet.SetSelection;
 import io.homeostat.desired.model.BriefText;
 import io.homeostat.desired.state.StateStore;
 import io.homeostat.desired.state.StoreException;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Optional;
+import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -27,8 +25,8 @@ final class RolloutStates {
     private final StateStore store;
     private @Nullable ImmutableMap<String, RolloutState> states;
 
-    /** The rollouts of which something was left out the last time. */
-    private List<String> leftBefore = List.of();
+    /** Why a state was left out the last time, by the name of the rollout. */
+    private Map<String, String> leftBefore = Map.of();
 
     RolloutStates(StateStore store) {
         this.store = store;
@@ -75,19 +73,22 @@ final class RolloutStates {
     private final class Kept {
         final TreeMap<String, String> texts = new TreeMap<>();
         private final ImmutableMap.Builder<String, RolloutState> read = ImmutableMap.builder();
-        private final List<String> left = new ArrayList<>();
+        private final TreeMap<String, String> left = new TreeMap<>();
         private long room = EtcdFollower.MOST_KEPT;
 
         void add(String name, String text) {
-            Optional<RolloutState> state = SetSelection.parsed(text);
             long size = (long) name.length() + text.length() + Entry.OVERHEAD;
-            if (state.isEmpty() || size > room) {
-                left.add(name);
-                return;
+            try {
+                RolloutState state = SetSelection.parsed(text);
+                if (size > room) {
+                    throw new IllegalArgumentException("all of them are too much");
+                }
+                room -= size;
+                texts.put(name, text);
+                read.put(name, state);
+            } catch (IllegalArgumentException e) {
+                left.put(name, String.valueOf(e.getMessage()));
             }
-            room -= size;
-            texts.put(name, text);
-            read.put(name, state.get());
         }
 
         ImmutableMap<String, RolloutState> keep(ImmutableSortedMap<String, String> stored) {
@@ -95,10 +96,11 @@ final class RolloutStates {
             leftBefore = left;
             if (isNews && !left.isEmpty()) {
                 LOG.warn(
-                        "how {} rollouts stand is left out, such as {}: it can't be read, as from a newer version, or is"
-                                + " too much; delete below PREFIX/rollouts/ what is no rollout, and rollouts that are over",
+                        "how {} rollouts stand is left out, such as {}: {}; delete below PREFIX/rollouts/ what is no rollout,"
+                                + " or of a newer version, and rollouts that are over",
                         left.size(),
-                        BriefText.of(left.getFirst()));
+                        BriefText.of(left.firstKey()),
+                        BriefText.of(left.firstEntry().getValue()));
             }
             if (!texts.equals(stored)) {
                 store.storeRolloutStates(ImmutableSortedMap.copyOfSorted(texts));

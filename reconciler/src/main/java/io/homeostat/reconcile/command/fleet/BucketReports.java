@@ -10,6 +10,7 @@ import io.homeostat.desired.remote.BucketClient;
 import io.homeostat.desired.remote.BucketClient.Listed;
 import io.homeostat.desired.remote.BucketClient.Read;
 import io.homeostat.desired.remote.FetchFailure;
+import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.reconcile.command.environment.CommandFailure;
 import io.homeostat.reconcile.fleet.MachineReader;
 import java.time.Duration;
@@ -123,8 +124,8 @@ public record BucketReports(
             } catch (FetchFailure e) {
                 // No machine may hide the others by what it has written.
                 found.add(new Found(object, Optional.empty(), "can't be read: " + e.words()));
-            } catch (IllegalArgumentException e) {
-                found.add(new Found(object, Optional.empty(), "can't be read: " + e.getMessage()));
+            } catch (RuntimeException | StackOverflowError e) {
+                found.add(new Found(object, Optional.empty(), "can't be read: " + RecordCodec.message(e)));
             }
         }
         return found.build();

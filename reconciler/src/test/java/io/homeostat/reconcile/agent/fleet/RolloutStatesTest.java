@@ -67,6 +67,15 @@ final class RolloutStatesTest {
     }
 
     @Test
+    void oneThatIsNestedTooDeepHidesNoOther() {
+        RolloutStates states = new RolloutStates(store);
+
+        states.heard(ImmutableSortedMap.of("evil", "[".repeat(1_001), "web", state("a")), ImmutableSet.of());
+
+        assertEquals(ImmutableSet.of("web"), states.now().keySet());
+    }
+
+    @Test
     void whatWasHeardBeforeYieldsToWhatIsHeardNow() {
         RolloutStates states = new RolloutStates(store);
         states.heard(many("a", 500), ImmutableSet.of());

@@ -109,6 +109,23 @@ class BucketReportsTest {
     }
 
     @Test
+    void aReportBeyondTheBoundsOfTheParserHidesNoOther() throws Exception {
+        objects.put("reports/a.json", ("{\"later\":" + "[".repeat(1_001)).getBytes(UTF_8));
+        objects.put("reports/b.json", ("{\"report\":{\"sequence\":" + "9".repeat(900_000) + "}}").getBytes(UTF_8));
+        machine("c");
+
+        BucketReports reports = read(MUCH);
+
+        assertEquals(ImmutableSet.of("c"), reports.machines().keySet());
+        assertEquals(
+                ImmutableSet.of("gs://bucket/reports/a.json", "gs://bucket/reports/b.json"),
+                reports.problems().keySet());
+        reports.problems()
+                .values()
+                .forEach(problem -> assertTrue(problem.startsWith("can't be read: no JSON"), problem));
+    }
+
+    @Test
     void reportsAreBoundedTogether() throws Exception {
         machine("a");
 
