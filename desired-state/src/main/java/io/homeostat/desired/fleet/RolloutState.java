@@ -32,6 +32,28 @@ public record RolloutState(
         int forgiven,
         long order,
         String reason) {
+    /** As many waves as no rollout has; the next one still has a number. */
+    private static final int MOST_WAVES = 1 << 20;
+
+    private static final Instant LAST = Instant.parse("9999-12-31T23:59:59Z");
+
+    /** Anybody's text may become one: times and waves are such that can be reckoned with. */
+    public RolloutState {
+        if (wave < -1 || wave > MOST_WAVES) {
+            throw new IllegalArgumentException("wave: no rollout has a wave " + wave);
+        }
+        requireUsable("opened", opened);
+        requireUsable("since", since);
+        if (wellSince != null) {
+            requireUsable("wellSince", wellSince);
+        }
+    }
+
+    private static void requireUsable(String name, Instant time) {
+        if (time.isBefore(Instant.EPOCH) || time.isAfter(LAST)) {
+            throw new IllegalArgumentException(name + ": nothing was decided at " + time);
+        }
+    }
 
     /** What becomes of a rollout. */
     public enum Phase {

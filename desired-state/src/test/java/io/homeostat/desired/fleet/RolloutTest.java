@@ -3,6 +3,7 @@ package io.homeostat.desired.fleet;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.json.JsonMapper;
@@ -16,6 +17,8 @@ import java.time.Duration;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class RolloutTest {
     private static final Instant NOON = Instant.parse("2026-11-01T12:00:00Z");
@@ -62,6 +65,28 @@ class RolloutTest {
         RolloutState state = state(Rollout.of("web", spec("1", "2", null, 5, "process/a")), Rollout.NOBODY, 7);
 
         assertEquals(state, codec.read(RolloutState.class, codec.write(state)));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "wave, -2",
+        "wave, 2147483647",
+        "opened, '\"+1000000000-12-31T23:59:59Z\"'",
+        "since, '\"-1000000000-01-01T00:00:00Z\"'",
+        "wellSince, '\"+1000000000-12-31T23:59:59Z\"'",
+    })
+    void aStateThatNobodyCanReckonWithIsRefused(String part, String value) throws Exception {
+        JsonMapper json = new JsonMapper();
+        RecordCodec codec = new RecordCodec(json);
+        String text = json.writeValueAsString(json.readerForUpdating(json.readTree(
+                        codec.write(state(Rollout.of("web", spec("1", "2", null, 5)), "", 7))))
+                .readTree("{\"" + part + "\":" + value + "}"));
+
+        String message =
+                String.valueOf(assertThrows(IllegalArgumentException.class, () -> codec.read(RolloutState.class, text))
+                        .getMessage());
+
+        assertTrue(message.startsWith(part + ": "), message);
     }
 
     private static RolloutState state(Rollout rollout, String through, long asOf) {
