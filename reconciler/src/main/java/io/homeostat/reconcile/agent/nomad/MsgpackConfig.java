@@ -3,6 +3,7 @@ package io.homeostat.reconcile.agent.nomad;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.protobuf.ByteString;
+import io.homeostat.desired.state.RecordCodec;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
@@ -31,10 +32,31 @@ final class MsgpackConfig {
         if (bytes.isEmpty()) {
             return new MsgpackConfig(org.msgpack.value.ValueFactory.newNil());
         }
-        try (MessageUnpacker unpacker = MessagePack.newDefaultUnpacker(bytes.toByteArray())) {
-            return new MsgpackConfig(unpacker.unpackValue());
-        } catch (IOException | RuntimeException e) {
+        try {
+            return RecordCodec.foreign(() -> {
+                requireAllOf(bytes);
+                try (MessageUnpacker unpacker = MessagePack.newDefaultUnpacker(bytes.toByteArray())) {
+                    return new MsgpackConfig(unpacker.unpackValue());
+                }
+            });
+        } catch (IllegalArgumentException e) {
             throw new IllegalArgumentException("the configuration is no msgpack map: " + e.getMessage(), e);
+        }
+    }
+
+    /** An array is made as long as its header says, which may be 2 billion. */
+    private static void requireAllOf(ByteString bytes) throws IOException {
+        try (MessageUnpacker unpacker = MessagePack.newDefaultUnpacker(bytes.toByteArray())) {
+            for (long values = 1; values > 0; values--) {
+                switch (unpacker.getNextFormat().getValueType()) {
+                    case ARRAY -> values += unpacker.unpackArrayHeader();
+                    case MAP -> values += 2L * unpacker.unpackMapHeader();
+                    default -> unpacker.skipValue();
+                }
+                if (values > bytes.size()) {
+                    throw new IllegalArgumentException("it says that it has more than it has");
+                }
+            }
         }
     }
 

@@ -14,7 +14,9 @@ import com.google.common.collect.ImmutableMap;
 import com.google.protobuf.ByteString;
 import io.homeostat.reconcile.agent.nomad.TaskSettings.ProbeSettings;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -139,6 +141,21 @@ class TaskSettingsTest {
                 () -> TaskSettings.read(ByteString.copyFrom(new byte[] {(byte) 0x81, 1, 2})));
         assertThrows(
                 IllegalArgumentException.class, () -> TaskSettings.read(ByteString.copyFrom(new byte[] {(byte) 0x93})));
+    }
+
+    @Test
+    void whatIsNestedTooDeepOrSaysThatItIsHugeIsRefused() {
+        byte[] nested = new byte[2_000_000];
+        Arrays.fill(nested, (byte) 0x91);
+        nested[nested.length - 1] = 1;
+        byte[] huge = {(byte) 0xdd, 127, -1, -1, -1, 1};
+
+        for (byte[] config : List.of(nested, huge)) {
+            String message = String.valueOf(
+                    assertThrows(IllegalArgumentException.class, () -> TaskSettings.read(ByteString.copyFrom(config)))
+                            .getMessage());
+            assertTrue(message.startsWith("the configuration is no msgpack map: it "), message);
+        }
     }
 
     @Test
