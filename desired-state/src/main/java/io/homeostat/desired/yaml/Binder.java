@@ -1,5 +1,6 @@
 package io.homeostat.desired.yaml;
 
+import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
@@ -28,6 +29,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class Binder {
     private static final int LONGEST_SHOWN = 60;
+
+    /** Documents are stored as JSON, and a longer key could not be read there again. */
+    private static final int LONGEST_KEY = StreamReadConstraints.DEFAULT_MAX_NAME_LEN;
+
+    private static final String KEY_TOO_LONG = "a key of more than " + LONGEST_KEY + " characters; shorten it";
     private static final int MOST_LISTED_AGAIN = 8;
 
     private final Report report;
@@ -208,6 +214,10 @@ final class Binder {
         ImmutableSortedMap.Builder<String, Object> entries = ImmutableSortedMap.naturalOrder();
         for (Entry entry : mapping.entries()) {
             String key = entry.key().text();
+            if (key.length() > LONGEST_KEY) {
+                error(entry.key(), KEY_TOO_LONG);
+                continue;
+            }
             if (type.keys() != null && !type.keys().admits(key)) {
                 error(
                         entry.key(),
@@ -282,6 +292,10 @@ final class Binder {
         ObjectNode object(Mapping mapping) {
             ObjectNode object = JSON.objectNode();
             for (Entry entry : mapping.entries()) {
+                if (entry.key().text().length() > LONGEST_KEY) {
+                    report.error(Problem.Kind.VALUE, entry.key(), path, KEY_TOO_LONG);
+                    continue;
+                }
                 object.set(entry.key().text(), json(entry.value()));
             }
             return object;

@@ -69,6 +69,31 @@ class BoundsTest {
         }
     }
 
+    @Test
+    void aKeyThatCouldNotBeReadWhereItIsStoredIsRefused() {
+        String document = """
+                apiVersion: homeostat.io/v1
+                kind: Plugin
+                metadata:
+                  name: a
+                spec:
+                  revision: '1'
+                  install: local
+                  entryPoint: /bin/true
+                  env: {? %1$s : a}
+                  config: {struct: {a: {? %1$s : a}}}
+                """;
+
+        assertEquals(List.of(), read(document.formatted("k".repeat(50_000))));
+        assertEquals(
+                List.of(
+                        "text:9:11: spec.env: a key of more than 50000 characters; shorten it",
+                        "text:10:27: spec.config.struct: a key of more than 50000 characters; shorten it"),
+                read(document.formatted("k".repeat(50_001))).stream()
+                        .map(Problem::toString)
+                        .toList());
+    }
+
     private static List<Problem> read(String text) {
         var stream = new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8));
         return assertTimeoutPreemptively(
