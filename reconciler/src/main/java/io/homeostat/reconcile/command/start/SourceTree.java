@@ -32,6 +32,9 @@ record SourceTree(SourceFile file, Node node) {
         }
     }
 
+    /** Levels of lists and mappings: each takes a part of the stack. */
+    private static final int DEEPEST = 100;
+
     static SourceTree read(SourceFile file) {
         LoadSettings settings = LoadSettings.builder().build();
         // In JSON a tab is never part of a text, and YAML has none between its words.
@@ -39,9 +42,18 @@ record SourceTree(SourceFile file, Node node) {
         boolean json = text.startsWith("{") || text.startsWith("[");
         text = json ? file.text().replace('\t', ' ') : file.text();
         try {
+            int depth = 0;
             for (Event event : new Parse(settings).parseString(text)) {
-                if (event.getEventId() == Event.ID.Alias) {
-                    throw new CommandFailure(file.path() + " has aliases (*), which are not read; write them out");
+                switch (event.getEventId()) {
+                    case Alias ->
+                        throw new CommandFailure(file.path() + " has aliases (*), which are not read; write them out");
+                    case MappingStart, SequenceStart -> depth++;
+                    case MappingEnd, SequenceEnd -> depth--;
+                    default -> {}
+                }
+                if (depth > DEEPEST) {
+                    throw new CommandFailure(file.path() + " is nested deeper than " + DEEPEST
+                            + " levels, as nothing that is taken over is");
                 }
             }
             return new Compose(settings)

@@ -70,6 +70,17 @@ class TreeImportsTest extends ImportsFixture {
     }
 
     @Test
+    void whatIsNestedTooDeepIsRefused() {
+        String apps = "[".repeat(10_000) + "]".repeat(10_000);
+
+        String message = assertThrows(CommandFailure.class, () -> pm2(apps)).getMessage();
+
+        assertTrue(
+                String.valueOf(message).endsWith(" is nested deeper than 100 levels, as nothing that is taken over is"),
+                message);
+    }
+
+    @Test
     void theVariablesOfAnEnvironmentWinWhereverTheyStand() throws IOException {
         Drafts drafts = pm2("""
                 apps:
