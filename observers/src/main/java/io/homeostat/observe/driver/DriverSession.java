@@ -111,10 +111,10 @@ public final class DriverSession implements AutoCloseable {
     private static final int MAX_PORT = 14_512;
 
     /**
-     * Of all answers but that to StartTask, which has the whole task. Most are a few hundred bytes; once it is read, a message that consists
+     * Of all answers but those to StartTask, which has the whole task, and to commands in tasks, which have their output. Most are a few hundred bytes; once it is read, a message that consists
      * of the smallest parts takes 30 times its length.
      */
-    private static final int LONGEST_MESSAGE = 2 << 20;
+    static final int LONGEST_MESSAGE = 2 << 20;
 
     /** How much of what a driver says of itself is shown. */
     private static final int SHOWN = 200;

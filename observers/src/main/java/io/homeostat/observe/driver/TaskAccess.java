@@ -38,7 +38,7 @@ public final class TaskAccess {
      *
      * @param timeout of the command, which its driver then ends
      * @param kept how much of each of its outputs is kept, in bytes
-     * @throws DriverFailure when it could not be run, has not ended in time, or has written more than a message can carry (32 MiB)
+     * @throws DriverFailure when it could not be run, has not ended in time, or has written more than a message may carry (8 MiB)
      */
     public Result exec(String taskId, List<String> command, Duration timeout, int kept)
             throws DriverFailure, InterruptedException {
@@ -83,6 +83,10 @@ public final class TaskAccess {
                 .setTaskId(taskId)
                 .setSignal(signal)
                 .build();
-        SignalTaskResponse _ = DriverSession.call("SignalTask", timeout, driver, stub -> stub.signalTask(request));
+        SignalTaskResponse _ = DriverSession.call(
+                "SignalTask",
+                timeout,
+                driver.withMaxInboundMessageSize(DriverSession.LONGEST_MESSAGE),
+                stub -> stub.signalTask(request));
     }
 }
