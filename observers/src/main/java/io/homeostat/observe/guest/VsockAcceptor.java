@@ -5,22 +5,40 @@ import io.homeostat.observe.ttrpc.TtrpcServer;
 import io.homeostat.observe.ttrpc.Wire;
 import java.io.IOException;
 import java.nio.channels.AsynchronousCloseException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** Listens by vsock(7), in a guest or for others of this machine. One thread may accept. */
+/**
+ * Listens by vsock(7), in a guest for its host, or for others of this machine. Nothing else tells who calls, so that nobody is accepted
+ * elsewhere: a program of any user of the guest, also in a container, could call by the loopback. One thread may accept.
+ */
 public final class VsockAcceptor implements TtrpcServer.Acceptor {
+    private static final Logger LOG = LoggerFactory.getLogger(VsockAcceptor.class);
+
+    /** VMADDR_CID_LOCAL and VMADDR_CID_HOST, vsock(7). */
+    private static final int LOCAL = 1;
+
+    private static final int HOST = 2;
+
+    private final long caller;
     private final int descriptor;
     /** Becomes readable when this is closed: nothing else ends the wait for a connection. */
     private final int wake;
+
+    /** Whether that was logged: who is refused can come as often as it likes. */
+    private final AtomicBoolean refused = new AtomicBoolean();
 
     private boolean accepting;
     private boolean closed;
 
     /**
-     * @param cid an unsigned number: 1 for this machine alone, 2^32 - 1 for whoever can reach it
+     * @param cid an unsigned number: 1 for everybody on this machine, and nobody else; its own, or 2^32 - 1, for its host
      * @param port an unsigned number
      * @throws IOException when that can't be, with the reason
      */
     public VsockAcceptor(int cid, int port) throws IOException {
+        caller = cid == LOCAL ? LOCAL : HOST;
         descriptor = checked("socket", Libc.vsockSocket());
         wake = Libc.eventfd();
         int result = wake < 0 ? wake : Libc.listenAtVsock(descriptor, cid, port);
@@ -43,18 +61,42 @@ public final class VsockAcceptor implements TtrpcServer.Acceptor {
     public Wire accept() throws IOException {
         begin();
         try {
-            int ready;
-            do {
-                ready = Libc.awaitInput(descriptor, wake);
-            } while (ready == -Libc.EINTR);
-            checked("poll", ready);
-            if (!isOpen()) {
-                throw new AsynchronousCloseException();
+            while (true) {
+                int ready;
+                do {
+                    ready = Libc.awaitInput(descriptor, wake);
+                } while (ready == -Libc.EINTR);
+                checked("poll", ready);
+                if (!isOpen()) {
+                    throw new AsynchronousCloseException();
+                }
+                int connection = checked("accept4", Libc.accept(descriptor));
+                if (admits(connection)) {
+                    return new VsockWire(connection);
+                }
             }
-            return new VsockWire(checked("accept4", Libc.accept(descriptor)));
         } finally {
             end();
         }
+    }
+
+    /** Whether who has connected may call; else the connection is closed. */
+    boolean admits(int connection) {
+        long peer = Libc.vsockPeer(connection);
+        if (peer == caller) {
+            return true;
+        }
+        int _ = Libc.close(connection);
+        String who = peer < 0 ? Libc.words((int) -peer) : "cid " + peer;
+        if (refused.getAndSet(true)) {
+            LOG.debug("a caller by vsock is refused again: {}", who);
+        } else {
+            LOG.warn(
+                    "a caller by vsock is refused ({}): only cid {} is served here; further ones are not logged",
+                    who,
+                    caller);
+        }
+        return false;
     }
 
     private synchronized void begin() throws AsynchronousCloseException {

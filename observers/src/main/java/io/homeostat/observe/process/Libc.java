@@ -210,6 +210,19 @@ public final class Libc {
                 Vsock.ACCEPT4.invokeExact(errno, descriptor, MemorySegment.NULL, MemorySegment.NULL, Vsock.CLOEXEC));
     }
 
+    /** The cid of the machine that is at the other end of a connection by vsock, getpeername(2); 0, which no machine calls from, for other sockets. */
+    public static long vsockPeer(int descriptor) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment address = vsockAddress(arena, 0, 0);
+            MemorySegment size = arena.allocateFrom(JAVA_INT, (int) address.byteSize());
+            long result = result(errno -> (int) Vsock.GETPEERNAME.invokeExact(errno, descriptor, address, size));
+            if (result < 0) {
+                return result;
+            }
+            return address.get(JAVA_SHORT, 0) == Vsock.FAMILY ? Integer.toUnsignedLong(address.get(JAVA_INT, Vsock.CID)) : 0;
+        }
+    }
+
     /** Ends a connection in both directions, also for whoever waits in it, shutdown(2). */
     public static int shutdown(int descriptor) {
         return (int) result(errno -> (int) Vsock.SHUTDOWN.invokeExact(errno, descriptor, Vsock.BOTH));
@@ -617,6 +630,8 @@ public final class Libc {
         static final MethodHandle LISTEN = function("listen", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
         static final MethodHandle ACCEPT4 =
                 function("accept4", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS, ADDRESS, JAVA_INT));
+        static final MethodHandle GETPEERNAME =
+                function("getpeername", FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS, ADDRESS));
         static final MethodHandle SHUTDOWN = function("shutdown", FunctionDescriptor.of(JAVA_INT, JAVA_INT, JAVA_INT));
         static final MethodHandle SEND =
                 function("send", FunctionDescriptor.of(JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, JAVA_INT));

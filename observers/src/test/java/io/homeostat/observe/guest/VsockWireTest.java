@@ -11,6 +11,7 @@ import io.grpc.stub.StreamObserver;
 import io.homeostat.desired.model.guest.GuestEndpoint;
 import io.homeostat.observe.ttrpc.TtrpcChannel;
 import io.homeostat.observe.ttrpc.TtrpcServer;
+import io.homeostat.observe.ttrpc.Wire;
 import io.homeostat.proto.kata.CheckRequest;
 import io.homeostat.proto.kata.HealthCheckResponse;
 import io.homeostat.proto.kata.HealthGrpc;
@@ -52,6 +53,11 @@ class VsockWireTest {
 
     private record Pair(VsockWire one, VsockWire other) implements AutoCloseable {
         static Pair open() throws Throwable {
+            int[] descriptors = descriptors();
+            return new Pair(new VsockWire(descriptors[0]), new VsockWire(descriptors[1]));
+        }
+
+        static int[] descriptors() throws Throwable {
             var socketpair = Linker.nativeLinker()
                     .downcallHandle(
                             Linker.nativeLinker().defaultLookup().findOrThrow("socketpair"),
@@ -64,9 +70,7 @@ class VsockWireTest {
             try (Arena arena = Arena.ofConfined()) {
                 MemorySegment descriptors = arena.allocate(ValueLayout.JAVA_INT, 2);
                 assertEquals(0, (int) socketpair.invokeExact(1, 1, 0, descriptors));
-                return new Pair(
-                        new VsockWire(descriptors.getAtIndex(ValueLayout.JAVA_INT, 0)),
-                        new VsockWire(descriptors.getAtIndex(ValueLayout.JAVA_INT, 1)));
+                return descriptors.toArray(ValueLayout.JAVA_INT);
             }
         }
 
@@ -184,6 +188,32 @@ class VsockWireTest {
 
             assertEquals(
                     "port " + port + " of vsock can't be listened at: Address already in use", refused.getMessage());
+        }
+    }
+
+    @Test
+    void whoIsNotKnownToBeTheHostIsDisconnected() throws Throwable {
+        int[] descriptors = Pair.descriptors();
+        try (VsockAcceptor acceptor = acceptor(ANY);
+                VsockWire other = new VsockWire(descriptors[1])) {
+            assertFalse(acceptor.admits(descriptors[0]));
+
+            assertEquals(-1, other.read(ByteBuffer.allocateDirect(1)));
+        }
+    }
+
+    @Test
+    void whoListensForItsHostServesNobodyOfItsOwnMachine() throws Exception {
+        acceptor(LOCAL).close();
+        ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+        try (TtrpcServer server = new TtrpcServer(acceptor(ANY), timer, List.of())) {
+            server.start();
+            try (Wire wire = new GuestDialer(timer)
+                    .connect(new GuestEndpoint.Vsock(LOCAL, port), Duration.ofSeconds(30))) {
+                assertEquals(-1, wire.read(ByteBuffer.allocateDirect(1)));
+            }
+        } finally {
+            timer.shutdownNow();
         }
     }
 
