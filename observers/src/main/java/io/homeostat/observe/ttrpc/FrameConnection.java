@@ -213,7 +213,8 @@ final class FrameConnection implements AutoCloseable {
             end(e);
         } catch (InterruptedException e) {
             end(new IOException("the connection was closed", e));
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
+            // Without its thread a connection would be kept, and all that waits for it.
             LOG.error("{} failed", Thread.currentThread().getName(), e);
             end(new IOException("writing failed: " + e, e));
         }
@@ -292,7 +293,7 @@ final class FrameConnection implements AutoCloseable {
             }
         } catch (IOException e) {
             end(e);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             LOG.error("{} failed", Thread.currentThread().getName(), e);
             end(new IOException("reading failed: " + e, e));
         }

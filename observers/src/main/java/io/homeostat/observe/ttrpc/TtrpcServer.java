@@ -27,6 +27,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -55,6 +56,9 @@ public final class TtrpcServer implements AutoCloseable {
     /** Bytes of answers that one client has not read. */
     private static final long MOST_BACKLOG = 16 << 20;
 
+    /** Bytes of requests whose calls are under way, of all clients; what is more is refused with RESOURCE_EXHAUSTED. */
+    static final long MOST_REQUESTS = 32 << 20;
+
     private static final Logger LOG = LoggerFactory.getLogger(TtrpcServer.class);
 
     /** Milliseconds after which clients are accepted again when that has failed, as for want of descriptors. */
@@ -64,6 +68,7 @@ public final class TtrpcServer implements AutoCloseable {
     private final ScheduledExecutorService timer;
     private final Map<String, Map<String, ServerMethodDefinition<?, ?>>> services = new HashMap<>();
     private final Set<Client> clients = ConcurrentHashMap.newKeySet();
+    private final AtomicLong requests = new AtomicLong();
     private final Thread thread;
     private volatile boolean closed;
 
@@ -239,10 +244,19 @@ public final class TtrpcServer implements AutoCloseable {
                                 MOST_CALLS + " calls are under way on this connection, which is all it may have")
                         .asException();
             }
-            Call<?, ?> call = new Call<>(this, stream, method);
-            if (calls.putIfAbsent(stream, call) != null) {
+            int size = request.getSerializedSize();
+            Call<?, ?> call = new Call<>(this, stream, method, size);
+            if (calls.containsKey(stream)) {
                 throw invalid("a call is under way on this stream").asException();
             }
+            if (requests.addAndGet(size) > MOST_REQUESTS) {
+                requests.addAndGet(-size);
+                throw Status.RESOURCE_EXHAUSTED
+                        .withDescription("requests of " + (MOST_REQUESTS >> 20)
+                                + " MiB are under way, which is all that is kept; ask again when some are answered")
+                        .asException();
+            }
+            calls.put(stream, call);
             call.begin(request, flags);
             if (!connection.isOpen()) {
                 call.abandon();
@@ -254,6 +268,7 @@ public final class TtrpcServer implements AutoCloseable {
         private final Client client;
         private final int stream;
         private final ServerMethodDefinition<Q, A> definition;
+        private final int size;
         private final Executor executor =
                 MoreExecutors.newSequentialExecutor(command -> Thread.startVirtualThread(command));
         private final Inbound inbound = new Inbound();
@@ -265,10 +280,12 @@ public final class TtrpcServer implements AutoCloseable {
         private boolean over;
         private boolean cancelled;
 
-        Call(Client client, int stream, ServerMethodDefinition<Q, A> definition) {
+        /** @param size bytes of its request, which count until it ends */
+        Call(Client client, int stream, ServerMethodDefinition<Q, A> definition, int size) {
             this.client = client;
             this.stream = stream;
             this.definition = definition;
+            this.size = size;
         }
 
         void begin(Request request, byte flags) {
@@ -443,6 +460,7 @@ public final class TtrpcServer implements AutoCloseable {
                 over = true;
                 cancelled = cancels;
                 client.calls.remove(stream);
+                requests.addAndGet(-size);
                 if (last != null) {
                     client.send(last);
                 }

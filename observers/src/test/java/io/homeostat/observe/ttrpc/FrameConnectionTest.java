@@ -2,6 +2,7 @@ package io.homeostat.observe.ttrpc;
 
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.protobuf.ByteString;
@@ -10,6 +11,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -57,7 +59,7 @@ class FrameConnectionTest {
         }
     }
 
-    private static final class Deaf implements FrameConnection.Receiver {
+    private static class Deaf implements FrameConnection.Receiver {
         @Override
         public void received(Frame frame) {}
 
@@ -73,6 +75,39 @@ class FrameConnectionTest {
 
     private static Frame frame(String payload) {
         return Frame.data(1, ByteString.copyFromUtf8(payload));
+    }
+
+    @Test
+    void aConnectionEndsWhenThereIsNoMemoryForWhatArrives() {
+        Wire wire = new Wire() {
+            @Override
+            public int read(ByteBuffer into) {
+                throw new OutOfMemoryError("none is left");
+            }
+
+            @Override
+            public int write(ByteBuffer from) {
+                return 0;
+            }
+
+            @Override
+            public void awaitRoom() {}
+
+            @Override
+            public void close() {}
+        };
+        CompletableFuture<IOException> ended = new CompletableFuture<>();
+        FrameConnection connection = new FrameConnection(wire, "test", new Deaf() {
+            @Override
+            public void ended(IOException reason) {
+                ended.complete(reason);
+            }
+        });
+
+        connection.start();
+
+        assertTrue(String.valueOf(ended.join().getMessage()).contains("none is left"));
+        assertFalse(connection.isOpen());
     }
 
     @Test

@@ -463,6 +463,36 @@ class TtrpcServerTest {
         }
     }
 
+    /** A request lies in memory until it is answered. */
+    @Test
+    void allCallsTogetherHaveOnlySoManyBytes() throws Exception {
+        Metadata filler = new Metadata();
+        filler.put(Metadata.Key.of("filler", Metadata.ASCII_STRING_MARSHALLER), "x".repeat(3 << 20));
+        try (Peer peer = Peer.to(socket());
+                TtrpcChannel other = client()) {
+            for (int i = 0; i <= TtrpcServer.MOST_REQUESTS / (3 << 20); i++) {
+                peer.send(Frame.request(
+                        2 * i + 1,
+                        (byte) 0,
+                        Envelopes.request(Methods.ECHO, StringValue.of("hang").toByteString(), 0, filler)));
+            }
+
+            assertEquals(Code.RESOURCE_EXHAUSTED.value(), status(peer.receive()).getCode());
+            assertEquals("a short one", echo(other, "a short one"));
+            release.countDown();
+            soon().until(() -> status(peer.receive()).getCode() == Code.OK.value());
+            peer.send(Frame.request(
+                    9999,
+                    (byte) 0,
+                    Envelopes.request(Methods.ECHO, StringValue.of("again").toByteString(), 0, filler)));
+            Frame last = peer.receive();
+            while (last.stream() != 9999) {
+                last = peer.receive();
+            }
+            assertEquals(Code.OK.value(), status(last).getCode());
+        }
+    }
+
     @Test
     void soManyClientsAreServedAndOneMoreIsTurnedAway() throws Exception {
         List<TtrpcChannel> clients = new ArrayList<>();
