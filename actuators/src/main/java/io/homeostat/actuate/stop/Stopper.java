@@ -251,6 +251,9 @@ public final class Stopper {
                 seen = tree.grouped();
             }
         }
+        if (seen.isEmpty()) {
+            tree.checkKnown();
+        }
         return seen;
     }
 

@@ -322,6 +322,21 @@ class StopperTest {
     }
 
     @Test
+    void aLaunchIsNotStoppedWhileAProcessOfItsUserThatMayBelongToItKeepsItsMemory() throws Exception {
+        Instance over = bed.launch(TestBed.PROCESS, bed.program("p", "exit 0"));
+        bed.ended(over);
+        Path environment = unkillable("").resolve("environ");
+        Files.delete(environment);
+        assertEquals(
+                0, new ProcessBuilder("mkfifo", environment.toString()).start().waitFor());
+
+        String message = TestBed.message(failure(over));
+
+        assertTrue(message.startsWith("could not stop process/"), message);
+        assertTrue(message.contains("; kill -9 4194400, "), message);
+    }
+
+    @Test
     void aLaunchThatNeitherTellsWhoItIsNorCanBeKilledIsGivenUp() throws Exception {
         Instance instance = bed.instance(TestBed.PROCESS);
         bed.directories.write(instance);
@@ -510,6 +525,15 @@ class StopperTest {
     }
 
     private void assertUnkillable(Instance instance) {
+        ActuationFailure failure = failure(instance);
+
+        assertTrue(
+                TestBed.message(failure).contains("SIGKILL did not end 4194400 (sh, state D)"),
+                TestBed.message(failure));
+        assertFalse(failure.fatal());
+    }
+
+    private ActuationFailure failure(Instance instance) {
         AtomicLong seconds = new AtomicLong();
         Stopper stopper = new Stopper(
                 bed.layout,
@@ -519,15 +543,10 @@ class StopperTest {
                 Extent.TREE,
                 () -> TimeUnit.SECONDS.toNanos(seconds.incrementAndGet()));
 
-        ActuationFailure failure = assertTimeoutPreemptively(
+        return assertTimeoutPreemptively(
                 LONG,
                 () -> assertThrows(
                         ActuationFailure.class,
                         () -> stopper.stop(new StopRequest(instance, false, new Lifecycle.Stop(Duration.ZERO)))));
-
-        assertTrue(
-                TestBed.message(failure).contains("SIGKILL did not end 4194400 (sh, state D)"),
-                TestBed.message(failure));
-        assertFalse(failure.fatal());
     }
 }

@@ -4,11 +4,11 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.primitives.ImmutableIntArray;
-import com.google.common.util.concurrent.Uninterruptibles;
 import io.homeostat.desired.model.ProgramUser;
 import io.homeostat.desired.model.schema.Notation;
 import io.homeostat.observe.process.Account;
 import io.homeostat.observe.process.ChangedThread;
+import io.homeostat.observe.process.HangingLooks;
 import io.homeostat.observe.process.Libc;
 import io.homeostat.observe.process.UserSwitch;
 import java.io.IOException;
@@ -17,11 +17,8 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
@@ -39,7 +36,7 @@ public final class UserRights {
 
     private final Duration patience;
     private final Cache<ProgramUser, Rights> known;
-    private final ConcurrentMap<Question, Future<?>> hanging = new ConcurrentHashMap<>();
+    private final HangingLooks<Question> looks = new HangingLooks<>();
 
     /** A user by name, its number, and those of all groups that it is in. */
     private record Rights(String name, int uid, int gid, ImmutableIntArray groups) {}
@@ -68,11 +65,9 @@ public final class UserRights {
      */
     public <T> T with(@Nullable ProgramUser user, String file, Callable<T> work) throws IOException {
         Question question = new Question(user, file);
-        Future<?> before = hanging.get(question);
-        if (before != null && !before.isDone()) {
+        if (looks.hanging().contains(question)) {
             throw new FileSystemException(file, null, "an earlier look at it has not ended");
         }
-        hanging.remove(question);
         Rights rights = user == null || Account.ourUid() != 0 ? null : rights(user, file);
         String name = "file of " + (user == null ? "the agent" : user.name());
         // Not a virtual one: its rights are those of what carries it.
@@ -88,9 +83,8 @@ public final class UserRights {
                     return work.call();
                 });
         try {
-            return Uninterruptibles.getUninterruptibly(task, patience.toNanos(), TimeUnit.NANOSECONDS);
+            return looks.await(question, task, patience);
         } catch (TimeoutException e) {
-            hanging.put(question, task);
             throw new FileSystemException(file, null, "it can't be read within " + Notation.text(patience));
         } catch (ExecutionException e) {
             if (rights != null && e.getCause() instanceof AccessDeniedException) {

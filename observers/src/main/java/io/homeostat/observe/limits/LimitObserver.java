@@ -118,6 +118,13 @@ public final class LimitObserver {
         }
     }
 
+    /** Whether it can be seen which processes are in a workload's groups, and there are groups, so that none is outside. */
+    public boolean haveAll(WorkloadId id) {
+        return layout.hierarchies().stream()
+                        .anyMatch(hierarchy -> !hierarchy.existing(id).isEmpty())
+                && pids(id) instanceof Observation.Seen<ImmutableSortedSet<Long>>;
+    }
+
     /**
      * How many processes of a workload the OOM killer has killed since its groups were created. The number grows from launch to launch,
      * so it is compared with the number at launch. 0 without a group.

@@ -159,8 +159,8 @@ public final class PortOwners {
             if (holds(main.pid(), inodes, looks).orElse(false)) {
                 return new Owner.Own();
             }
-            List<Stat> tree =
-                    new ProcessTree(procFs, layout, instance, main, groups, ProcessTree.Extent.TREE).members();
+            ProcessTree launch = new ProcessTree(procFs, layout, instance, main, groups, ProcessTree.Extent.TREE);
+            List<Stat> tree = launch.members();
             boolean seen = true;
             for (Stat member : tree) {
                 Optional<Boolean> holds = holds(member.pid(), inodes, looks);
@@ -173,7 +173,7 @@ public final class PortOwners {
                 return new Owner.Unknown();
             }
             Optional<Stat> holder = holder(owned);
-            if (holder.isEmpty() && isOfUserOf(tree, owned)) {
+            if (holder.isEmpty() ? isOfUserOf(tree, owned) : launch.mayBe(holder.get())) {
                 return new Owner.Unknown();
             }
             boolean marked = holder.flatMap(stat -> procFs.launch(stat.pid()))

@@ -53,23 +53,25 @@ public final class ProcFs {
     private final boolean isContainer;
     private final long self = ProcessHandle.current().pid();
     private final Pace pace;
+    private final ProcessMemory memory;
     private final SharedLook<RunningProcesses> everything;
     private volatile @Nullable String bootId;
     private final ConcurrentMap<ProcessKey, Optional<String>> marksSeen = new ConcurrentHashMap<>();
 
     public ProcFs() {
-        this(Path.of("/proc"), new Pace(), System.getenv(CONTAINER) != null);
+        this(Path.of("/proc"), new Pace(), System.getenv(CONTAINER) != null, ProcessMemory.ofThisMachine());
     }
 
     public ProcFs(Path root) {
-        this(root, new Pace(), false);
+        this(root, new Pace(), false, new ProcessMemory(ProcessMemory.PATIENCE));
     }
 
     /**
      * @param pace of looks at all processes
      * @param isContainer whether all that runs ends with the first process, although the machine stays
      */
-    ProcFs(Path root, Pace pace, boolean isContainer) {
+    ProcFs(Path root, Pace pace, boolean isContainer, ProcessMemory memory) {
+        this.memory = memory;
         this.isContainer = isContainer;
         this.root = root;
         this.pace = pace;
@@ -356,10 +358,15 @@ public final class ProcFs {
 
     /** Whether a process is the keeper of a launch: one of ours that has its mark. */
     public boolean keeps(long pid, String launchId) {
+        return keptLaunch(pid).filter(launchId::equals).isPresent();
+    }
+
+    /** The launch whose keeper a process is. */
+    Optional<String> keptLaunch(long pid) {
         try {
-            return wasStartedBy(Account.ourUid(), pid) && carries(pid, LaunchMarks.KEEPER, launchId);
+            return wasStartedBy(Account.ourUid(), pid) ? variable(pid, LaunchMarks.KEEPER) : Optional.empty();
         } catch (IOException e) {
-            return false;
+            return Optional.empty();
         }
     }
 
@@ -375,8 +382,12 @@ public final class ProcFs {
      * The value of an environment variable with which a process's program was executed; empty when it had none or that cannot be read.
      */
     public Optional<String> variable(long pid, String variable) {
+        OptionalInt user = realUserId(pid);
+        if (user.isEmpty()) {
+            return Optional.empty();
+        }
         try {
-            return environment(pid).find(variable).value();
+            return found(user.getAsInt(), pid, variable).value();
         } catch (IOException e) {
             return Optional.empty();
         }
@@ -385,6 +396,18 @@ public final class ProcFs {
     /** The launch whose mark a process has; empty when it has none or that cannot be read. */
     public Optional<String> launch(long pid) {
         return variable(pid, LaunchMarks.LAUNCH).filter(ProcFs::isLaunch);
+    }
+
+    private ProcessEnvironment.Found found(int user, long pid, String variable) throws IOException {
+        Stat stat = stat(pid)
+                .orElseThrow(
+                        () -> new NoSuchFileException(path(Long.toString(pid)).toString()));
+        return found(user, ProcessKey.of(stat), variable);
+    }
+
+    private ProcessEnvironment.Found found(int user, ProcessKey process, String variable) throws IOException {
+        Path file = path(Long.toString(process.pid()), "environ");
+        return memory.read(user, process, () -> new ProcessEnvironment(file).find(variable));
     }
 
     /** Marks of thousands of processes are remembered, and their users decide what they are. */
@@ -399,17 +422,13 @@ public final class ProcFs {
         }
 
         @Override
-        public Optional<String> mark(long pid) throws IOException {
-            ProcessEnvironment.Found found = environment(pid).find(LaunchMarks.LAUNCH);
+        public Optional<String> mark(int user, ProcessKey process) throws IOException {
+            ProcessEnvironment.Found found = found(user, process, LaunchMarks.LAUNCH);
             if (!found.isWhole()) {
-                throw new IOException("the environment of process " + pid + " is not whole");
+                throw new IOException("the environment of process " + process.pid() + " is not whole");
             }
             return found.value().filter(ProcFs::isLaunch);
         }
-    }
-
-    private ProcessEnvironment environment(long pid) {
-        return new ProcessEnvironment(path(Long.toString(pid), "environ"));
     }
 
     /** The boot id, which differs after every boot, and in a container after every start of it. */

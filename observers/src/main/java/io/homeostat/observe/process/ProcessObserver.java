@@ -206,6 +206,9 @@ public final class ProcessObserver {
 
     private static Liveness over(Exit exit, ProcessTree tree) throws IOException {
         int survivors = tree.members().size();
+        if (survivors == 0) {
+            tree.checkKnown();
+        }
         return survivors == 0 ? new Liveness.Ended(exit) : new Liveness.Orphaned(exit, survivors);
     }
 

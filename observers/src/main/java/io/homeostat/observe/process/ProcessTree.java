@@ -1,6 +1,8 @@
 package io.homeostat.observe.process;
 
 import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
+import com.google.common.collect.ImmutableSetMultimap;
 import com.google.common.collect.ImmutableSortedSet;
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
@@ -23,6 +25,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,7 +43,10 @@ import org.jspecify.annotations.Nullable;
  *   <li>it was one of them when this object looked before.
  * </ul>
  *
- * Where there are no control groups, what leaves the session, replaces its environment and loses its parent before anybody looks
+ * <p>A process may keep us from reading its environment. Where there are no control groups, and no ancestor tells whose it is, it is not
+ * known then whether it is one of them: {@link #checkKnown}.
+ *
+ * <p>Where there are no control groups, what leaves the session, replaces its environment and loses its parent before anybody looks
  * can't be found this way.
  */
 public final class ProcessTree {
@@ -65,6 +71,11 @@ public final class ProcessTree {
     private final Extent extent;
     private Set<ProcessKey> known = Set.of();
     private boolean mayHide;
+    private int user;
+
+    /** Of which it is not known, and which have to end before it can be. */
+    private ImmutableSetMultimap<ProcessKey, ProcessKey> unknown = ImmutableSetMultimap.of();
+
     private @Nullable RunningProcesses last;
 
     /** @param main null when it is not known; the other signs remain */
@@ -102,7 +113,8 @@ public final class ProcessTree {
         if (main != null) {
             add(running.of(main.pid()), found, stat -> stat.is(main));
         }
-        addAll(running.marked(launchId, main, user()), found);
+        user = user();
+        addAll(running.marked(launchId, main, user), found);
         boolean whole = addGrouped(running, found);
         addSession(running, found, end);
         addChildren(running, found);
@@ -110,6 +122,7 @@ public final class ProcessTree {
         found.values().forEach(stat -> next.add(ProcessKey.of(stat)));
         known = next;
         mayHide = running.mayHide(main) || !whole;
+        unknown = unknown(running, found);
         last = running;
         return ImmutableList.copyOf(found.values());
     }
@@ -134,6 +147,48 @@ public final class ProcessTree {
      */
     public boolean mayHide() {
         return mayHide;
+    }
+
+    /**
+     * Makes sure that the last look has missed none because of a process that keeps its memory.
+     *
+     * @throws IOException names the process, the user and the remedy
+     */
+    public void checkKnown() throws IOException {
+        if (!unknown.isEmpty()) {
+            String pids = ImmutableSet.copyOf(unknown.values()).stream()
+                    .map(key -> Long.toString(key.pid()))
+                    .collect(Collectors.joining(" "));
+            throw new IOException(
+                    "user " + user + " keeps us from reading the memory of a process that may belong to it and"
+                            + " waits for a file system in user space; kill -9 " + pids
+                            + ", and if that does not end it, the program of that file system");
+        }
+    }
+
+    /** Whether the last look could not tell if this process is one of them. */
+    boolean mayBe(Stat stat) {
+        return unknown.containsKey(ProcessKey.of(stat));
+    }
+
+    private ImmutableSetMultimap<ProcessKey, ProcessKey> unknown(RunningProcesses running, Map<Long, Stat> found) {
+        ImmutableSetMultimap.Builder<ProcessKey, ProcessKey> silent = ImmutableSetMultimap.builder();
+        for (Stat stat : running.silent(main, user)) {
+            if (!found.containsKey(stat.pid())
+                    && !groups.haveAll(id)
+                    && keeper(running, stat).isEmpty()) {
+                silent.putAll(ProcessKey.of(stat), running.holders(stat));
+            }
+        }
+        return silent.build();
+    }
+
+    /** The launch whose keeper is above a process. */
+    private Optional<String> keeper(RunningProcesses running, Stat stat) {
+        return running.withAncestors(stat).stream()
+                .filter(above -> above.pid() != stat.pid())
+                .flatMap(above -> procFs.keptLaunch(above.pid()).stream())
+                .findFirst();
     }
 
     private ImmutableList<Stat> alone(ProcessIdentity identity) throws IOException {
@@ -183,7 +238,9 @@ public final class ProcessTree {
      * launches of one workload all are stopped.
      */
     private boolean isOfAnotherLaunch(RunningProcesses running, Stat stat) throws IOException {
-        Optional<String> mark = running.mark(stat).filter(other -> !other.equals(launchId));
+        Optional<String> own = running.mark(user, stat);
+        Optional<String> mark =
+                (running.isSilent(stat) ? keeper(running, stat) : own).filter(other -> !other.equals(launchId));
         Optional<LaunchDirectory> other =
                 mark.isPresent() ? LaunchDirectory.noted(layout, mark.get()) : Optional.empty();
         if (other.isEmpty()) {

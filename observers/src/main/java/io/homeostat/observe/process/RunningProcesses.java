@@ -36,9 +36,11 @@ public final class RunningProcesses {
         /**
          * Empty when it has none.
          *
+         * @param user for whose workload it is read
+         * @throws ProcessMemory.Unanswered when the process keeps its memory
          * @throws IOException when the environment can't be read, or is not whole at the moment
          */
-        Optional<String> mark(long pid) throws IOException;
+        Optional<String> mark(int user, ProcessKey process) throws IOException;
     }
 
     private final ImmutableMap<Long, Stat> byPid;
@@ -51,6 +53,9 @@ public final class RunningProcesses {
 
     /** The unreadable processes that were just being executed, or have no environment at all. */
     private final Set<ProcessKey> executed = ConcurrentHashMap.newKeySet();
+
+    /** The processes that keep their memory, or are not asked as others do: with those. */
+    private final ConcurrentMap<ProcessKey, ImmutableSet<ProcessKey>> silent = new ConcurrentHashMap<>();
 
     private final ImmutableListMultimap<Long, Stat> byParent;
     private final ImmutableListMultimap<Long, Stat> bySession;
@@ -86,18 +91,29 @@ public final class RunningProcesses {
         return byPid.get(pid);
     }
 
-    /** The launch whose mark it has; empty when it has none, or that can't be read. */
-    Optional<String> mark(Stat stat) {
+    /**
+     * The launch whose mark it has; empty when it has none, or that can't be read.
+     *
+     * @param user for whose workload it is looked at
+     */
+    Optional<String> mark(int user, Stat stat) {
         ProcessKey key = ProcessKey.of(stat);
-        if (unreadable.contains(key)) {
+        if (unreadable.contains(key) || silent.containsKey(key)) {
             return Optional.empty();
         }
         try {
-            Optional<String> mark = environments.mark(stat.pid());
+            Optional<String> mark = environments.mark(user, key);
             if (now - stat.startTicks() > OLD) {
                 marksSeen.put(key, mark);
             }
             return mark;
+        } catch (ProcessMemory.Unanswered e) {
+            Optional<String> seen = marksSeen.get(key);
+            if (seen != null) {
+                return seen;
+            }
+            silent.put(key, e.holders());
+            return Optional.empty();
         } catch (IOException e) {
             unreadable.add(key);
             // Another user's can't be opened; a thread of the kernel has no environment at any time.
@@ -106,6 +122,25 @@ public final class RunningProcesses {
             }
             return Optional.empty();
         }
+    }
+
+    /** Whether there is no answer to {@link #mark} because the process keeps its memory. */
+    boolean isSilent(Stat stat) {
+        return silent.containsKey(ProcessKey.of(stat));
+    }
+
+    /** Those that have to end before it can be known which mark this one has, where {@link #isSilent}. */
+    ImmutableSet<ProcessKey> holders(Stat stat) {
+        return silent.getOrDefault(ProcessKey.of(stat), ImmutableSet.of());
+    }
+
+    /** Those of a user that the main process may have started, and that keep their memory. */
+    ImmutableList<Stat> silent(@Nullable ProcessIdentity main, int uid) {
+        return byPid.values().stream()
+                .filter(this::isSilent)
+                .filter(stat -> main == null || stat.startTicks() >= main.startTicks())
+                .filter(stat -> wasStartedBy(uid, stat))
+                .collect(ImmutableList.toImmutableList());
     }
 
     /** Whether a process that this one may have started was just being executed, so that no look could tell whose it is. */
@@ -124,7 +159,7 @@ public final class RunningProcesses {
         return byPid.values().stream()
                 .filter(stat -> main == null || mayHave(launchId, stat, main))
                 .filter(stat -> wasStartedBy(uid, stat))
-                .filter(stat -> mark(stat).filter(launchId::equals).isPresent())
+                .filter(stat -> mark(uid, stat).filter(launchId::equals).isPresent())
                 .collect(ImmutableList.toImmutableList());
     }
 

@@ -1,11 +1,15 @@
 package io.homeostat.observe.process;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import com.google.common.io.MoreFiles;
+import io.homeostat.observe.Pace;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 
 /** A directory that looks like /proc of a machine with only the processes that a test has put there. */
 public final class FakeProc {
@@ -15,8 +19,13 @@ public final class FakeProc {
     public final ProcFs procFs;
 
     public FakeProc(Path root) throws IOException {
+        this(root, ProcessMemory.PATIENCE);
+    }
+
+    /** @param patience with processes that are {@link #silent} */
+    FakeProc(Path root, Duration patience) throws IOException {
         this.root = root;
-        this.procFs = new ProcFs(root);
+        this.procFs = new ProcFs(root, new Pace(), false, new ProcessMemory(patience));
         write("sys/kernel/random/boot_id", BOOT + "\n");
         write("stat", "cpu  1 2 3\nbtime 1700000000\nprocesses 5\n");
         uptime("1000.00");
@@ -63,6 +72,15 @@ public final class FakeProc {
 
     public FakeProc end(long pid) throws IOException {
         MoreFiles.deleteRecursively(root.resolve(Long.toString(pid)));
+        return this;
+    }
+
+    /** Whoever reads its environment waits, as where a process keeps its memory. */
+    FakeProc silent(long pid) throws IOException, InterruptedException {
+        Path environment = root.resolve(pid + "/environ");
+        Files.deleteIfExists(environment);
+        assertEquals(
+                0, new ProcessBuilder("mkfifo", environment.toString()).start().waitFor());
         return this;
     }
 

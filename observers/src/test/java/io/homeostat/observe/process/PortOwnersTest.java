@@ -14,6 +14,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
@@ -77,6 +78,18 @@ class PortOwnersTest {
 
         opens(MAIN, 4712);
         assertEquals(new Owner.Own(), owner());
+    }
+
+    @Test
+    void whoKeepsItsMemoryMayBelongToTheLaunchOfItsUserAlone() throws Exception {
+        proc = new FakeProc(root, Duration.ofMillis(50));
+        tables(listening(4711), OUR_END, otherEnd(0));
+        proc.process(8, 1, 8, 900).silent(8);
+        opens(8, 4711);
+        assertEquals(new Owner.Unknown(), owner());
+
+        proc.ids(8, Account.ourUid() + 1, Account.ourUid() + 1);
+        assertEquals(new Owner.Other("process 8 (program)"), owner());
     }
 
     /** The port may have been left to the workload since. */

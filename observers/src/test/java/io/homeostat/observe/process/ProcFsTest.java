@@ -112,8 +112,7 @@ class ProcFsTest {
 
     @Test
     void anEnvironmentOfAnyLengthIsReadAsAWhole() throws Exception {
-        proc.line(7, FakeProc.line(7, "sh", "S", 3, 5, 2, 4711));
-        Files.writeString(root.resolve("7/environ"), "LONG=" + "x".repeat(100_000) + "\0MARK=abc\0");
+        proc.process(7, 1, 7, 1, "LONG=" + "x".repeat(100_000), "MARK=abc");
 
         assertTrue(proc.procFs.carries(7, "MARK", "abc"));
     }
@@ -168,11 +167,11 @@ class ProcFsTest {
     void eachStartOfAContainerIsABootOfItsOwn() throws Exception {
         proc.line(1, FakeProc.line(1, "init", "S", 0, 1, 1, 815));
         assertEquals(FakeProc.BOOT, proc.procFs.bootId(), "a machine");
-        assertEquals(FakeProc.BOOT + "/815", new ProcFs(root, new Pace(), true).bootId());
+        assertEquals(FakeProc.BOOT + "/815", inContainer().bootId());
 
         proc.line(1, FakeProc.line(1, "init", "S", 0, 1, 1, 4711));
-        assertEquals(FakeProc.BOOT + "/4711", new ProcFs(root, new Pace(), true).bootId());
-        assertEquals(FakeProc.BOOT, new ProcFs(root, new Pace(), true).kernelBootId());
+        assertEquals(FakeProc.BOOT + "/4711", inContainer().bootId());
+        assertEquals(FakeProc.BOOT, inContainer().kernelBootId());
     }
 
     @Test
@@ -202,5 +201,9 @@ class ProcFsTest {
         Duration known =
                 Duration.between(ProcessHandle.current().info().startInstant().orElseThrow(), Instant.now());
         assertTrue(age.minus(known).abs().compareTo(Duration.ofSeconds(5)) < 0, age + " and " + known);
+    }
+
+    private ProcFs inContainer() {
+        return new ProcFs(root, new Pace(), true, new ProcessMemory(ProcessMemory.PATIENCE));
     }
 }

@@ -74,6 +74,27 @@ class ProcessObserverTest {
         return Iterables.getOnlyElement(seen(instance)).liveness();
     }
 
+    @Test
+    void whatMayStillRunIsNeitherOverNorLaunchedAgain() throws Exception {
+        proc = new FakeProc(root.resolve("proc"), Duration.ofMillis(50));
+        Instance instance = born();
+        proc.process(110, 1, 110, 5100).silent(110);
+
+        assertTrue(
+                look(instance) instanceof Observation.Unseen<ImmutableList<ObservedInstance>>(String why)
+                        && why.startsWith("can't see the processes of plugin/ops-agent: user ")
+                        && why.contains("; kill -9 110, "),
+                look(instance).toString());
+
+        proc.end(110);
+        assertInstanceOf(Liveness.Ended.class, liveness(instance));
+
+        // What is known is stopped first.
+        proc.process(110, 1, 110, 5100).silent(110).process(111, 1, 111, 5100, MARK);
+        assertEquals(
+                1, assertInstanceOf(Liveness.Orphaned.class, liveness(instance)).survivors());
+    }
+
     private Instance born() throws Exception {
         Instance instance = launches.noted(Launches.instance("l1"), FakeProc.BOOT);
         launches.born(instance, 100, 5000, FakeProc.BOOT);

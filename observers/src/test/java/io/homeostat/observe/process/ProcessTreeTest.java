@@ -2,6 +2,7 @@ package io.homeostat.observe.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.homeostat.desired.model.WorkloadId;
 import io.homeostat.desired.platform.Layout;
@@ -10,8 +11,10 @@ import io.homeostat.desired.state.Instance;
 import io.homeostat.observe.limits.CgroupLayout;
 import io.homeostat.observe.limits.LimitObserver;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
@@ -94,6 +97,62 @@ class ProcessTreeTest {
         proc.process(200, 199, 200, 5050, mark).process(201, 200, 201, 5051, mark);
         proc.process(202, 198, 202, 5052, mark);
         assertMembers(List.of(202L), grouped("200\n201\n202\n"));
+    }
+
+    @Test
+    void aProcessThatKeepsItsMemoryMayBelongToALaunchOfItsUser() throws Exception {
+        proc = new FakeProc(root.resolve("proc"), Duration.ofMillis(50));
+        proc.process(110, 1, 110, 5100).silent(110);
+        ProcessTree tree = tree(MAIN);
+
+        assertMembers(List.of(), tree);
+
+        assertEquals(
+                "user " + Account.ourUid()
+                        + " keeps us from reading the memory of a process that may belong to it and waits"
+                        + " for a file system in user space; kill -9 110, and if that does not end it, the program of"
+                        + " that file system",
+                assertThrows(IOException.class, tree::checkKnown).getMessage());
+    }
+
+    /** Of another user, older than the launch, in the control groups or outside, or below a keeper, and so another launch's. */
+    @Test
+    void whoKeepsItsMemoryIsNoRiddleWhereSomethingElseTellsWhoseItIs() throws Exception {
+        proc = new FakeProc(root.resolve("proc"), Duration.ofMillis(50));
+        int other = Account.ourUid() + 1;
+        proc.process(110, 1, 110, 5100).silent(110).ids(110, other, other);
+        proc.process(111, 1, 111, 4000).silent(111);
+        proc.process(198, 1, 198, 5049, LaunchMarks.KEEPER + "=l2");
+        proc.process(200, 198, 200, 5050)
+                .silent(200)
+                .process(201, 200, 201, 5051)
+                .silent(201);
+        ProcessTree tree = tree(MAIN);
+        assertMembers(List.of(), tree);
+        tree.checkKnown();
+
+        proc.process(100, 1, 100, 5000, MARK).process(120, 100, 120, 5100).silent(120);
+        assertMembers(List.of(100L, 120L), tree);
+        tree.checkKnown();
+
+        proc.process(112, 1, 112, 5100).silent(112).process(113, 1, 113, 5100).silent(113);
+        ProcessTree grouped = grouped("100\n112\n200\n");
+        assertMembers(List.of(100L, 112L, 120L), grouped);
+        grouped.checkKnown();
+    }
+
+    @Test
+    void whatIsKnownOfAnOldProcessIsKnownThoughItKeepsItsMemoryNow() throws Exception {
+        proc = new FakeProc(root.resolve("proc"), Duration.ofMillis(50));
+        proc.process(110, 1, 110, 5100, MARK).process(111, 1, 111, 5100, "A=b");
+        ProcessTree tree = tree(MAIN);
+        assertMembers(List.of(110L), tree);
+
+        proc.silent(110).silent(111);
+
+        ProcessTree fresh = tree(MAIN);
+        assertMembers(List.of(110L), fresh);
+        fresh.checkKnown();
     }
 
     @Test
