@@ -219,7 +219,9 @@ public final class Libc {
             if (result < 0) {
                 return result;
             }
-            return address.get(JAVA_SHORT, 0) == Vsock.FAMILY ? Integer.toUnsignedLong(address.get(JAVA_INT, Vsock.CID)) : 0;
+            return address.get(JAVA_SHORT, 0) == Vsock.FAMILY
+                    ? Integer.toUnsignedLong(address.get(JAVA_INT, Vsock.CID))
+                    : 0;
         }
     }
 

@@ -208,8 +208,8 @@ class VsockWireTest {
         ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
         try (TtrpcServer server = new TtrpcServer(acceptor(ANY), timer, List.of())) {
             server.start();
-            try (Wire wire = new GuestDialer(timer)
-                    .connect(new GuestEndpoint.Vsock(LOCAL, port), Duration.ofSeconds(30))) {
+            try (Wire wire =
+                    new GuestDialer(timer).connect(new GuestEndpoint.Vsock(LOCAL, port), Duration.ofSeconds(30))) {
                 assertEquals(-1, wire.read(ByteBuffer.allocateDirect(1)));
             }
         } finally {

@@ -248,6 +248,11 @@ class DoctorTest {
         Files.createFile(cgroups.resolve("cgroup.controllers"));
         Path cgroup = Files.createDirectories(directory.resolve("4711")).resolve("cgroup");
 
+        Files.writeString(
+                cgroup.resolveSibling("stat"),
+                "4711 (java) S 1 4711 4711 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 815 2654208 169 18446744073709551615\n");
+        Files.writeString(cgroup.resolveSibling("status"), "Uid:\t0\t0\t0\t0\n");
+
         Files.writeString(cgroup, "0::/user.slice\n");
         Finding heap = Finding.ok("ceiling", "nothing but its heap bounds the agent");
         assertEquals(heap, host.ceiling(cgroups, Optional.of(4711L)));
