@@ -1,5 +1,6 @@
 package io.homeostat.observe.process;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.primitives.Longs;
@@ -63,7 +64,7 @@ public final class ProcFs {
     }
 
     public ProcFs(Path root) {
-        this(root, new Pace(), false, new ProcessMemory(ProcessMemory.PATIENCE));
+        this(root, new Pace(), false, new ProcessMemory(ProcessMemory.PATIENCE, Ticker.systemTicker()));
     }
 
     /**

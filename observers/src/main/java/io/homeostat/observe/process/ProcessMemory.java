@@ -1,6 +1,8 @@
 package io.homeostat.observe.process;
 
+import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.collect.ImmutableSet;
+import io.homeostat.desired.platform.TokenBucket;
 import io.homeostat.observe.process.ProcFs.ProcessKey;
 import java.io.IOException;
 import java.time.Duration;
@@ -23,20 +25,62 @@ final class ProcessMemory {
     /** Each is a thread of ours, and a part of the patience. */
     static final int MOST_HANGING = 8;
 
-    private static final ProcessMemory OF_THIS_MACHINE = new ProcessMemory(PATIENCE);
+    /** How often the patience is spent on answers that are late, before a user's processes get next to none, and in how many times it is back. */
+    private static final int SPENT = 2;
+
+    private static final int BACK = 30;
+
+    /** The part of the patience that an answer may take without being late; also of a disk, or a busy machine. */
+    private static final int SOON = 50;
+
+    private static final ProcessMemory OF_THIS_MACHINE = new ProcessMemory(PATIENCE, Ticker.systemTicker());
 
     private final Duration patience;
+    private final Ticker ticker;
     private final ConcurrentMap<Integer, OfUser> users = new ConcurrentHashMap<>();
 
-    private static final class OfUser {
+    private final class OfUser {
         /** One at a time: what is about to hang is not asked by several. */
         private final Lock turn = new ReentrantLock();
 
         private final HangingLooks<ProcessKey> looks = new HangingLooks<>();
+
+        /** Nanoseconds that late answers may still take: many that are each just in time would keep a look for long, too. */
+        private final TokenBucket left = new TokenBucket((double) SPENT * patience.toNanos(), BACK, ticker.read());
+
+        Duration patience(boolean isHanging) {
+            if (left.available(ticker.read()) <= 0) {
+                return patience.dividedBy(2L * SOON);
+            }
+            // Who has one such process has more of them: all together they don't keep a look for long.
+            return isHanging ? patience.dividedBy(MOST_HANGING) : patience;
+        }
+
+        void spend(long nanos) {
+            if (nanos > patience.dividedBy(SOON).toNanos()) {
+                left.take(nanos);
+            }
+        }
     }
 
-    ProcessMemory(Duration patience) {
+    ProcessMemory(Duration patience, Ticker ticker) {
         this.patience = patience;
+        this.ticker = ticker;
+    }
+
+    /** How long an answer is waited for. */
+    Duration patience(int user) {
+        OfUser of = of(user);
+        of.turn.lock();
+        try {
+            return of.patience(!of.looks.hanging().isEmpty());
+        } finally {
+            of.turn.unlock();
+        }
+    }
+
+    private OfUser of(int user) {
+        return users.computeIfAbsent(user, any -> new OfUser());
     }
 
     static ProcessMemory ofThisMachine() {
@@ -67,7 +111,7 @@ final class ProcessMemory {
      * @throws Unanswered at once when the process has not answered an earlier look
      */
     <T> T read(int user, ProcessKey process, Callable<T> work) throws IOException {
-        OfUser of = users.computeIfAbsent(user, any -> new OfUser());
+        OfUser of = of(user);
         of.turn.lock();
         try {
             ImmutableSet<ProcessKey> hanging = of.looks.hanging();
@@ -77,9 +121,13 @@ final class ProcessMemory {
             if (hanging.size() >= MOST_HANGING) {
                 throw new Unanswered(hanging);
             }
-            // Who has one such process has more of them: all together they don't keep a look for long.
-            Duration wait = hanging.isEmpty() ? patience : patience.dividedBy(MOST_HANGING);
-            return of.looks.await(process, ChangedThread.start("memory of process " + process.pid(), work), wait);
+            Duration wait = of.patience(!hanging.isEmpty());
+            long begin = ticker.read();
+            try {
+                return of.looks.await(process, ChangedThread.start("memory of process " + process.pid(), work), wait);
+            } finally {
+                of.spend(ticker.read() - begin);
+            }
         } catch (TimeoutException e) {
             throw new Unanswered(ImmutableSet.of(process));
         } catch (ExecutionException e) {

@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -20,7 +21,10 @@ class ProcessMemoryTest {
     private static final int USER = 1001;
     private static final int OTHER = 1002;
 
-    private final ProcessMemory memory = new ProcessMemory(Duration.ofMillis(50));
+    private static final Duration PATIENCE = Duration.ofMillis(50);
+
+    private final AtomicLong now = new AtomicLong();
+    private final ProcessMemory memory = new ProcessMemory(PATIENCE, now::get);
     private final CountDownLatch answers = new CountDownLatch(1);
     private final AtomicInteger threads = new AtomicInteger();
 
@@ -70,5 +74,23 @@ class ProcessMemoryTest {
 
         assertEquals(ProcessMemory.MOST_HANGING, threads.get());
         assertEquals("read", memory.read(OTHER, process(200), () -> "read"));
+    }
+
+    /** A user may have thousands of processes, each of which answers just in time. */
+    @Test
+    void answersThatAreLateUseUpThePatienceWithAUserAndOnTimeOnesDoNot() throws Exception {
+        for (long pid = 1; pid <= 1000; pid++) {
+            memory.read(USER, process(pid), () -> now.addAndGet(PATIENCE.toNanos() / 100));
+        }
+        assertEquals(PATIENCE, memory.patience(USER));
+        for (long pid = 1; pid <= 3; pid++) {
+            memory.read(USER, process(pid), () -> now.addAndGet(PATIENCE.toNanos() * 9 / 10));
+        }
+
+        assertEquals(PATIENCE.dividedBy(100), memory.patience(USER));
+        assertEquals(PATIENCE, memory.patience(OTHER));
+        assertEquals("on time", memory.read(USER, process(4), () -> "on time"));
+        now.addAndGet(Duration.ofMinutes(1).toNanos());
+        assertEquals(PATIENCE, memory.patience(USER));
     }
 }
