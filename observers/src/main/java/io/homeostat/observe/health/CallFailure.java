@@ -5,6 +5,7 @@ import com.google.common.base.Throwables;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.homeostat.desired.model.Redaction;
+import io.homeostat.desired.model.VisibleText;
 import io.homeostat.observe.health.Health.Verdict;
 import java.io.IOException;
 import java.io.InputStream;
@@ -22,7 +23,7 @@ public final class CallFailure {
 
     private CallFailure() {}
 
-    /** What to say of it to people. */
+    /** What to say of it to people, in one line. */
     public static String words(String call, StatusRuntimeException e, Duration timeout) {
         Status status = e.getStatus();
         if (status.getCode() == Status.Code.DEADLINE_EXCEEDED) {
@@ -34,7 +35,7 @@ public final class CallFailure {
         if (e.getCause() != null && root.getMessage() != null && !detail.contains(root.getMessage())) {
             detail += " (" + root.getMessage() + ")";
         }
-        return call + " failed with " + status.getCode() + Ascii.truncate(Redaction.text(detail), SHOWN, "...");
+        return call + " failed with " + status.getCode() + Ascii.truncate(VisibleText.line(Redaction.text(detail)), SHOWN, "...");
     }
 
     /** What it says of whoever was called: nothing where the fault was ours. */
