@@ -19,6 +19,9 @@ public record Rollout(String name, RolloutSpec spec, String digest) {
     /** The place in the order that no machine is behind. */
     public static final String EVERYBODY = "g";
 
+    /** The most characters of a machine's place. */
+    static final int PLACE_DIGITS = 16;
+
     /** Its digest leaves out how it is paced, which may be changed on the way: another digest would have all machines go back first. */
     public static Rollout of(String name, RolloutSpec spec) {
         Hasher hasher = Hashing.sha256().newHasher();
@@ -34,12 +37,12 @@ public record Rollout(String name, RolloutSpec spec, String digest) {
         return spec.seed() == null ? name : spec.seed();
     }
 
-    /** Where a machine stands in the order in which machines get the new revision: 16 hexadecimal digits, which are compared as text. */
+    /** Where a machine stands in the order in which machines get the new revision: hexadecimal digits, which are compared as text. */
     public String place(String instanceId) {
         String seed = seed(name, spec);
         byte[] hash = Hashing.sha256()
                 .hashString(seed.length() + ":" + seed + instanceId, StandardCharsets.UTF_8)
                 .asBytes();
-        return HexFormat.of().formatHex(hash, 0, 8);
+        return HexFormat.of().formatHex(hash, 0, PLACE_DIGITS / 2);
     }
 }

@@ -1,5 +1,6 @@
 package io.homeostat.desired.fleet;
 
+import io.homeostat.desired.model.BriefText;
 import java.time.Instant;
 
 /**
@@ -7,9 +8,13 @@ import java.time.Instant;
  *
  * @param digest of the rollout that is meant: of any other one nothing is wanted
  * @param at when it was given, by the clock of whoever gave it: for people
- * @param by who gave it: for people
+ * @param by who gave it, briefly: for people
  */
 public record RolloutOrder(String digest, Action action, Instant at, String by) {
+    /** Anybody's text may become one, and who gave it becomes a part of the rollout's state. */
+    public RolloutOrder {
+        by = BriefText.of(by);
+    }
 
     /** What to do. */
     public enum Action {

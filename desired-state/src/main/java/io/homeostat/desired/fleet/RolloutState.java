@@ -1,5 +1,6 @@
 package io.homeostat.desired.fleet;
 
+import io.homeostat.desired.model.VisibleText;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
@@ -17,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param wellSince since when all machines of the wave have been well or may be counted as failed; null while they are not
  * @param forgiven how many failures a resume has accepted
  * @param order the store's revision of the last order that was followed, so that each is followed once; 0 before the first
- * @param reason why it is in this phase, for people
+ * @param reason why it is in this phase, for people; a longer one than people read is shortened
  */
 public record RolloutState(
         String digest,
@@ -35,17 +36,38 @@ public record RolloutState(
     /** As many waves as no rollout has; the next one still has a number. */
     private static final int MOST_WAVES = 1 << 20;
 
+    /** As many machines as no fleet has. */
+    private static final int MOST_MACHINES = 1 << 30;
+
+    /** A revision that no store comes to. */
+    private static final long LAST_REVISION = 1L << 53;
+
     private static final Instant LAST = Instant.parse("9999-12-31T23:59:59Z");
 
-    /** Anybody's text may become one: times and waves are such that can be reckoned with. */
+    /** Characters, which as JSON are far fewer than machines take of a state. */
+    private static final int LONGEST_REASON = 500;
+
+    /** Anybody's text may become one: it is such that can be reckoned with, and that machines take whatever is decided next. */
     public RolloutState {
-        if (wave < -1 || wave > MOST_WAVES) {
-            throw new IllegalArgumentException("wave: no rollout has a wave " + wave);
+        requireWithin("wave", wave, -1, MOST_WAVES);
+        if (through.length() > Rollout.PLACE_DIGITS) {
+            throw new IllegalArgumentException("through: no machine's place has " + through.length() + " characters");
         }
+        requireWithin("asOf", asOf, 0, LAST_REVISION);
+        requireWithin("machines", machines, 0, MOST_MACHINES);
         requireUsable("opened", opened);
         requireUsable("since", since);
         if (wellSince != null) {
             requireUsable("wellSince", wellSince);
+        }
+        requireWithin("forgiven", forgiven, 0, MOST_MACHINES);
+        requireWithin("order", order, 0, LAST_REVISION);
+        reason = VisibleText.cut(reason, LONGEST_REASON);
+    }
+
+    private static void requireWithin(String name, long number, long least, long most) {
+        if (number < least || number > most) {
+            throw new IllegalArgumentException(name + ": " + number + " is not from " + least + " to " + most);
         }
     }
 

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.google.common.collect.ImmutableList;
+import io.homeostat.desired.model.BriefText;
 import io.homeostat.desired.model.RolloutSpec;
 import io.homeostat.desired.model.RolloutSpec.Need;
 import io.homeostat.desired.model.RolloutSpec.OnFailure;
@@ -71,6 +72,15 @@ class RolloutTest {
     @CsvSource({
         "wave, -2",
         "wave, 2147483647",
+        "through, '\"ffffffffffffffff0\"'",
+        "asOf, -1",
+        "asOf, 9223372036854775807",
+        "machines, -1",
+        "machines, 2147483647",
+        "forgiven, -5",
+        "forgiven, 2147483647",
+        "order, -1",
+        "order, 9223372036854775807",
         "opened, '\"+1000000000-12-31T23:59:59Z\"'",
         "since, '\"-1000000000-01-01T00:00:00Z\"'",
         "wellSince, '\"+1000000000-12-31T23:59:59Z\"'",
@@ -89,20 +99,29 @@ class RolloutTest {
         assertTrue(message.startsWith(part + ": "), message);
     }
 
+    @Test
+    void machinesTakeAStateWhateverItsReason() {
+        RolloutState state =
+                state(Rollout.of("web", spec("1", "2", null, 5)), Rollout.NOBODY, 7, "\u0001".repeat(1 << 20));
+
+        assertEquals(state, SetSelection.parsed(new RecordCodec(new JsonMapper()).write(state)));
+        assertTrue(state.reason().endsWith("\u0001..."), state.reason());
+    }
+
+    @Test
+    void whoGaveAnOrderIsSaidBriefly() {
+        RolloutOrder order = new RolloutOrder("1", RolloutOrder.Action.PAUSE, NOON, "a".repeat(1 << 20));
+
+        assertEquals(BriefText.LONGEST, order.by().length());
+    }
+
     private static RolloutState state(Rollout rollout, String through, long asOf) {
+        return state(rollout, through, asOf, "wave 1 of 2 is open");
+    }
+
+    private static RolloutState state(Rollout rollout, String through, long asOf, String reason) {
         return new RolloutState(
-                rollout.digest(),
-                RolloutState.Phase.PROGRESSING,
-                0,
-                through,
-                asOf,
-                1,
-                NOON,
-                NOON,
-                null,
-                0,
-                0,
-                "wave 1 of 2 is open");
+                rollout.digest(), RolloutState.Phase.PROGRESSING, 0, through, asOf, 1, NOON, NOON, null, 0, 0, reason);
     }
 
     private static RolloutSpec spec(String from, String to, @Nullable String seed, int hold, String... workloads) {

@@ -20,7 +20,10 @@ import io.homeostat.desired.signature.TrustedKeys;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** A controller does not go by a set that is older than one that a controller has taken, as no machine would. */
 class OlderSetTest {
@@ -150,16 +153,26 @@ class OlderSetTest {
         assertEquals(ImmutableSet.of(keys.rollout("new")), decided());
     }
 
-    @Test
-    void whatCannotBeReadIsLeftAlone() throws Exception {
-        etcd.put(keys.newest(), "[", KeyValues.NO_LEASE);
+    @ParameterizedTest
+    @MethodSource("unreadable")
+    void whatCannotBeReadIsLeftAlone(String unreadable) throws Exception {
+        etcd.put(keys.newest(), unreadable, KeyValues.NO_LEASE);
         publish(7, "new");
 
         FleetMirror mirror = new Replica().decide().mirror;
 
         assertTrue(mirror.problems().containsKey(keys.newest()));
         assertEquals(
-                "[", etcd.find(keys.newest()).map(Entry::value).orElseThrow().toStringUtf8());
+                unreadable,
+                etcd.find(keys.newest()).map(Entry::value).orElseThrow().toStringUtf8());
         assertEquals(ImmutableSet.of(keys.rollout("new")), decided());
+    }
+
+    /** The last two grow with each signer, until etcd would refuse them. */
+    private static Stream<String> unreadable() {
+        return Stream.of(
+                "[",
+                "{\"sets\":[" + "{},".repeat(250) + "{}]}",
+                "{\"sets\":[{\"signer\":\"" + "s".repeat(257) + "\"}]}");
     }
 }
