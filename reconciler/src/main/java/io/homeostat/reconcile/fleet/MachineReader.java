@@ -12,6 +12,8 @@ import io.homeostat.desired.fleet.BucketReport;
 import io.homeostat.desired.fleet.MachineRegistration;
 import io.homeostat.desired.fleet.MachineReport;
 import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
+import io.homeostat.desired.model.BriefText;
+import io.homeostat.desired.model.VisibleText;
 import io.homeostat.desired.state.RecordCodec;
 import java.io.IOException;
 import java.time.DateTimeException;
@@ -22,8 +24,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads what machines have written with {@link RecordCodec}, to the same records, but ten thousand of them in a third of the time, and with
- * one string for what many of them say. Failures are shortened. A machine that says more than any has is refused before all of it is in
- * memory. For any number of threads.
+ * one string for what many of them say. Texts are shortened to what agents write at most, but not labels, which decide what is for a machine.
+ * A machine that says more than any has is refused before all of it is in memory. For any number of threads.
  */
 public final class MachineReader {
     /** Workloads of a machine, which has some hundreds. The shortest are 3 bytes of text, and 50 of memory. */
@@ -31,7 +33,8 @@ public final class MachineReader {
 
     private static final int MOST_LABELS = 1_000;
 
-    private static final int LONGEST_FAILURE = 200;
+    /** Characters of its name or its value. */
+    private static final int LONGEST_LABEL = 1_024;
 
     /** With a digit for each 0; of the fraction as many as there are. */
     private static final String PLAIN_TIME = "0000-00-00T00:00:00.000000000";
@@ -165,17 +168,7 @@ public final class MachineReader {
             }
         }
         return new ReportedWorkload(
-                id,
-                revision,
-                desired,
-                failed,
-                state,
-                converged,
-                healthy,
-                paused,
-                givenUp,
-                restarts,
-                words.intern(shortened(failure)));
+                id, revision, desired, failed, state, converged, healthy, paused, givenUp, restarts, failure);
     }
 
     private ImmutableSortedMap<String, String> labels(String map, JsonParser parser) throws IOException {
@@ -185,7 +178,8 @@ public final class MachineReader {
         for (int i = 0; name != null; i++) {
             requireAtMost(MOST_LABELS, i, map);
             parser.nextToken();
-            labels.put(words.intern(name), text(map, parser));
+            require(parser.currentToken() == JsonToken.VALUE_STRING, map, "an object of texts");
+            labels.put(label(map, name), label(map, parser.getText()));
             name = parser.nextFieldName();
         }
         return labels.buildOrThrow();
@@ -202,7 +196,15 @@ public final class MachineReader {
 
     private String text(String name, JsonParser parser) throws IOException {
         require(parser.currentToken() == JsonToken.VALUE_STRING, name, "a text");
-        return words.intern(parser.getText());
+        return words.intern(VisibleText.cut(parser.getText(), BriefText.LONGEST));
+    }
+
+    private String label(String map, String text) {
+        if (text.length() > LONGEST_LABEL) {
+            throw new IllegalArgumentException(map + ": a name or value of more than " + LONGEST_LABEL
+                    + " characters; give the machine shorter labels");
+        }
+        return words.intern(text);
     }
 
     private static Instant time(String name, JsonParser parser) throws IOException {
@@ -286,9 +288,5 @@ public final class MachineReader {
             throw new IllegalArgumentException("at is missing");
         }
         return at;
-    }
-
-    private static String shortened(String text) {
-        return text.length() <= LONGEST_FAILURE ? text : text.substring(0, LONGEST_FAILURE) + "...";
     }
 }

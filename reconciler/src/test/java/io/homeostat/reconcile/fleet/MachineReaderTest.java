@@ -14,6 +14,7 @@ import io.homeostat.desired.fleet.BucketReport;
 import io.homeostat.desired.fleet.MachineRegistration;
 import io.homeostat.desired.fleet.MachineReport;
 import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
+import io.homeostat.desired.model.BriefText;
 import io.homeostat.desired.state.RecordCodec;
 import java.time.DateTimeException;
 import java.time.Instant;
@@ -230,13 +231,44 @@ class MachineReaderTest {
     }
 
     @Test
-    void longFailuresAreShortened() {
-        MachineReport report =
-                new MachineReport("a", Instant.EPOCH, "", "", 0, 0, ImmutableList.of(workload("x".repeat(1_000))));
-        String failure = reader.report(ByteString.copyFromUtf8(codec.write(report)))
-                .workloads()
-                .getFirst()
-                .failure();
-        assertTrue(failure.length() < 210 && failure.endsWith("x..."), failure);
+    void longTextsAreShortened() {
+        String text = "x".repeat(1_000);
+        String brief = "x".repeat(BriefText.LONGEST - 3) + "...";
+
+        assertEquals(said(brief), reader.report(ByteString.copyFromUtf8(codec.write(said(text)))));
+        String longest = "x".repeat(BriefText.LONGEST);
+        assertEquals(said(longest), reader.report(ByteString.copyFromUtf8(codec.write(said(longest)))));
+    }
+
+    private static MachineReport said(String text) {
+        return new MachineReport(
+                text,
+                Instant.EPOCH,
+                text,
+                text,
+                0,
+                0,
+                ImmutableList.of(
+                        new ReportedWorkload(text, text, text, text, text, true, true, false, false, 0, text)));
+    }
+
+    /** By a part of a label a machine would be another one's place. */
+    @ParameterizedTest
+    @CsvSource({"1024, 1", "1, 1024"})
+    void aMachineWithLongerLabelsThanAnyHasIsRefused(int name, int value) {
+        String longest = labelled("n".repeat(name), "v".repeat(value));
+        assertEquals(
+                codec.read(MachineRegistration.class, longest), reader.registration(ByteString.copyFromUtf8(longest)));
+
+        String longer = longest.replace(name == 1 ? "v\"" : "n\"", name == 1 ? "vv\"" : "nn\"");
+        IllegalArgumentException failure = assertThrows(
+                IllegalArgumentException.class, () -> reader.registration(ByteString.copyFromUtf8(longer)));
+        assertEquals(
+                "labels: a name or value of more than 1024 characters; give the machine shorter labels",
+                failure.getMessage());
+    }
+
+    private String labelled(String name, String value) {
+        return codec.write(new MachineRegistration(ImmutableSortedMap.of(name, value), Instant.EPOCH));
     }
 }
