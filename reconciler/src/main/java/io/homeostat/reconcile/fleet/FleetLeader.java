@@ -12,11 +12,16 @@ import io.homeostat.desired.etcd.KeyValuesException;
 import io.homeostat.desired.fleet.FleetKeys;
 import io.homeostat.desired.fleet.NewestSets;
 import io.homeostat.desired.fleet.RolloutState;
+import io.homeostat.desired.model.schema.Notation;
+import io.homeostat.desired.platform.Backoff;
 import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.reconcile.fleet.FleetMirror.Newest;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Comparator;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -34,6 +39,8 @@ final class FleetLeader {
     /** What others write in between is seen by the next look, and there is one after each change. */
     private static final int LOOKS = 3;
 
+    private static final Backoff BACKOFF = Backoff.doubling(Duration.ofSeconds(1), Duration.ofMinutes(1));
+
     private final KeyValues store;
     private final FleetKeys keys;
     private final FleetMirror mirror;
@@ -41,6 +48,8 @@ final class FleetLeader {
     private final InstantSource clock;
     private final Function<RolloutSituation, RolloutPlan> planner;
     private final RecordCodec codec = new RecordCodec(new JsonMapper());
+    /** By keys. */
+    private final Map<String, Failures> failures = new HashMap<>();
 
     FleetLeader(
             KeyValues store,
@@ -64,29 +73,85 @@ final class FleetLeader {
 
     /**
      * Decides about all rollouts. What lets more machines in is decided once more on a look of its own: what is told of changes may be late.
+     * A rollout that can't be decided, or whose state etcd refuses, is tried again later, and holds up no other.
      *
      * @return when time alone may change something
      */
     Optional<Instant> decide() throws KeyValuesException, InterruptedException, LeadershipLost {
-        boolean isFresh = false;
         for (int looks = 0; looks < LOOKS; looks++) {
+            boolean isFresh = looks > 0;
             ImmutableList.Builder<Instant> later = ImmutableList.builder();
-            boolean looksAgain = !writeNewest();
+            boolean looksAgain = !isDone(keys.newest(), this::writeNewest, later);
             for (RolloutSituation situation : mirror.situations(clock.instant())) {
-                RolloutPlan plan = planner.apply(situation);
-                plan.lookAgain().ifPresent(later::add);
-                if (!plan.state().equals(situation.state())) {
-                    looksAgain |=
-                            (lets(situation.state(), plan.state()) && !isFresh) || !write(situation, plan.state());
-                }
+                looksAgain |= !isDone(
+                        keys.rollout(situation.rollout().name()), () -> decide(situation, isFresh, later), later);
             }
             if (!looksAgain) {
                 return later.build().stream().min(Comparator.naturalOrder());
             }
             look();
-            isFresh = true;
         }
         return Optional.of(clock.instant());
+    }
+
+    /** Decides what one key is to say, and writes it. */
+    private interface Decision {
+        /** Returns false when that is for the next look. */
+        boolean make() throws KeyValuesException, InterruptedException, LeadershipLost;
+    }
+
+    /** Failures of one key in a row, and when it is tried again. */
+    private record Failures(int count, Instant until) {}
+
+    /**
+     * Returns whether there is nothing left to do for a key, also because it has failed just now. An etcd that refuses everything does not
+     * renew the lease either, which ends the lead.
+     */
+    private boolean isDone(String key, Decision decision, ImmutableList.Builder<Instant> later)
+            throws KeyValuesException, InterruptedException, LeadershipLost {
+        Failures before = failures.getOrDefault(key, new Failures(0, Instant.MIN));
+        if (clock.instant().isBefore(before.until())) {
+            later.add(before.until());
+            return true;
+        }
+        try {
+            boolean done = decision.make();
+            if (done) {
+                failures.remove(key);
+            }
+            return done;
+        } catch (KeyValuesException e) {
+            switch (e.kind()) {
+                case FAILED, EXHAUSTED -> later.add(failed(key, before, String.valueOf(e.getMessage()), null));
+                case UNAVAILABLE, DENIED, COMPACTED -> throw e;
+            }
+        } catch (RuntimeException e) {
+            later.add(failed(key, before, "a defect of homeostat: " + e, e));
+        }
+        return true;
+    }
+
+    /** Returns when it is tried again. */
+    private Instant failed(String key, Failures before, String why, @Nullable RuntimeException defect) {
+        int count = before.count() + 1;
+        Duration delay = BACKOFF.bound(count);
+        Instant until = clock.instant().plus(delay);
+        failures.put(key, new Failures(count, until));
+        LOG.warn(
+                "{} is left as it is: {}; it is tried again in {}, and all else goes on",
+                key,
+                why,
+                Notation.text(delay),
+                defect);
+        return until;
+    }
+
+    private boolean decide(RolloutSituation situation, boolean isFresh, ImmutableList.Builder<Instant> later)
+            throws KeyValuesException, InterruptedException, LeadershipLost {
+        RolloutPlan plan = planner.apply(situation);
+        plan.lookAgain().ifPresent(later::add);
+        return plan.state().equals(situation.state())
+                || ((isFresh || !lets(situation.state(), plan.state())) && write(situation, plan.state()));
     }
 
     private static boolean lets(@Nullable RolloutState before, RolloutState after) {

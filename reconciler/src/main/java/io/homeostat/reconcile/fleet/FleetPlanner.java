@@ -158,12 +158,12 @@ public final class FleetPlanner {
         Census census = new Census(state);
         Change change = new Change(state);
         if (census.failures - state.forgiven() > bound(census)) {
-            String why = census.failures + " of " + census.admitted + " machines failed, such as "
+            String why = census.failures + " of " + census.admitted + " machines failed"
                     + census.examples(Standing.Kind.FAILED)
                             .findFirst()
-                            .map(example -> example.machine() + ": "
+                            .map(example -> ", such as " + example.machine() + ": "
                                     + example.standing().why())
-                            .orElseThrow();
+                            .orElse("");
             if (spec.onFailure() == OnFailure.ROLL_BACK) {
                 change.back(why);
             } else {

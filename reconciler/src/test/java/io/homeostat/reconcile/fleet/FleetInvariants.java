@@ -50,8 +50,8 @@ final class FleetInvariants {
         CONVERGES
     }
 
-    /** Something did not hold. */
-    static final class Violation extends RuntimeException {
+    /** Something did not hold. An error, which no leader takes for a matter of one rollout. */
+    static final class Violation extends AssertionError {
         private static final long serialVersionUID = 1L;
 
         final Invariant invariant;

@@ -10,6 +10,7 @@ import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSet;
 import com.google.common.collect.ImmutableSortedMap;
+import com.google.protobuf.ByteString;
 import io.homeostat.desired.etcd.KeyValues;
 import io.homeostat.desired.etcd.KeyValuesException;
 import io.homeostat.desired.fleet.FleetKeys;
@@ -19,10 +20,13 @@ import io.homeostat.desired.fleet.MachineReport.ReportedWorkload;
 import io.homeostat.desired.fleet.Rollout;
 import io.homeostat.desired.fleet.RolloutState;
 import io.homeostat.desired.fleet.RolloutState.Phase;
+import io.homeostat.desired.fleet.SetSelection;
 import io.homeostat.desired.state.RecordCodec;
+import io.homeostat.desired.state.StoredSet.Highest;
 import io.homeostat.reconcile.HeardLog;
 import io.homeostat.reconcile.fleet.FleetLeader.LeadershipLost;
 import io.homeostat.reconcile.fleet.FleetMirror.Scope;
+import io.homeostat.reconcile.fleet.FleetMirror.SetContents;
 import io.homeostat.reconcile.fleet.RolloutSituation.Member;
 import java.time.Duration;
 import java.time.Instant;
@@ -30,6 +34,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -47,14 +52,27 @@ class FleetLeaderTest {
     private final MemoryKeyValues etcd = new MemoryKeyValues(() -> this.millis);
     private long millis;
     private boolean losesAnswers;
+    private ImmutableList<Highest> newest = ImmutableList.of();
+    private ImmutableList<Rollout> published = ImmutableList.of(rollout);
+    private UnaryOperator<RolloutSituation> met = situation -> situation;
     private RuntimeException unreadable = new IllegalArgumentException("not signed");
 
     private final class Replica {
-        final FleetMirror mirror = new FleetMirror(keys, set -> {
-            if (!set.toStringUtf8().equals("set")) {
-                throw unreadable;
+        final FleetMirror mirror = new FleetMirror(keys, new SetContents() {
+            @Override
+            public ImmutableList<Scope> rollouts(ByteString set) {
+                if (!set.toStringUtf8().equals("set")) {
+                    throw unreadable;
+                }
+                return published.stream()
+                        .map(each -> new Scope(each, labels -> !labels.containsKey("other")))
+                        .collect(ImmutableList.toImmutableList());
             }
-            return ImmutableList.of(new Scope(rollout, labels -> !labels.containsKey("other")));
+
+            @Override
+            public ImmutableList<Highest> newest(ByteString set, ImmutableList<Highest> before) {
+                return newest;
+            }
         });
         final FleetLeader leader;
 
@@ -65,7 +83,7 @@ class FleetLeaderTest {
                     mirror,
                     etcd.campaign(keys.leader(), etcd.grant(timeToLive), name).orElseThrow(),
                     () -> NOON.plusMillis(millis),
-                    FleetPlanner::plan);
+                    situation -> FleetPlanner.plan(met.apply(situation)));
         }
 
         Optional<Instant> lookAndDecide() throws Exception {
@@ -87,6 +105,10 @@ class FleetLeaderTest {
     }
 
     private void report(String id, String failed) {
+        report(id, "2", failed);
+    }
+
+    private void report(String id, String desired, String failed) {
         String there = failed.isEmpty() ? "2" : "1";
         etcd.put(
                 keys.report(id),
@@ -98,7 +120,7 @@ class FleetLeaderTest {
                         1,
                         0,
                         ImmutableList.of(new ReportedWorkload(
-                                Fleet.WORKLOAD, there, "2", failed, "", true, true, false, false, 0, "")))),
+                                Fleet.WORKLOAD, there, desired, failed, "", true, true, false, false, 0, "")))),
                 KeyValues.NO_LEASE);
     }
 
@@ -351,5 +373,87 @@ class FleetLeaderTest {
 
         assertTrue(only.mirror.machines().containsKey("late"));
         assertEquals(late.modified(), only.mirror.revision());
+    }
+
+    @Test
+    void whatAMachineSaysMakesNoStateThatMachinesRefuse() throws Exception {
+        Replica only = new Replica("only", LONG);
+        only.lookAndDecide();
+        report(canary(), "\u0001".repeat(20_000), "");
+        millis += rollout.spec().timeout().toMillis();
+        only.lookAndDecide();
+
+        RolloutState halted = SetSelection.parsed(
+                etcd.find(keys.rollout("web")).orElseThrow().value().toStringUtf8());
+        assertEquals(Phase.HALTED, halted.phase());
+        assertTrue(halted.reason().contains(Fleet.WORKLOAD + " is to be at \u0001"), halted.reason());
+    }
+
+    private void publishAnother() {
+        published = ImmutableList.of(rollout, Rollout.of("zoo", rollout.spec()));
+    }
+
+    private boolean hasBegun(String name) {
+        return etcd.find(keys.rollout(name)).isPresent();
+    }
+
+    @Test
+    void aRolloutThatCannotBeDecidedHoldsUpNoOther() throws Exception {
+        publishAnother();
+        boolean[] isRepaired = {false};
+        met = situation -> {
+            if (!isRepaired[0] && situation.rollout().name().equals("web")) {
+                throw new IllegalStateException("a defect");
+            }
+            return situation;
+        };
+        try (HeardLog log = HeardLog.ofThisThread(FleetLeader.class)) {
+            Replica only = new Replica("only", LONG);
+
+            assertEquals(Optional.of(NOON.plusSeconds(1)), only.lookAndDecide(), "when it is tried again");
+
+            only.lookAndDecide();
+            assertTrue(hasBegun("zoo") && !hasBegun("web"));
+            String failed = "/fleet/rollouts/web is left as it is: a defect of homeostat:"
+                    + " java.lang.IllegalStateException: a defect; it is tried again in ";
+            assertLinesMatch(
+                    List.of(failed + "1s, and all else goes on", "rollout zoo: .*"),
+                    log.lines().stream().sorted().toList());
+            millis += 1_000;
+            only.lookAndDecide();
+            assertTrue(
+                    log.lines().contains(failed + "2s, and all else goes on"),
+                    () -> log.lines().toString());
+            isRepaired[0] = true;
+            only.lookAndDecide();
+            assertTrue(!hasBegun("web"), "it is not its time yet");
+            millis += 2_000;
+            only.lookAndDecide();
+            assertTrue(hasBegun("web"));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"rollouts/web", "newest"})
+    void whatEtcdRefusesToWriteHoldsUpNothingElse(String key) throws Exception {
+        publishAnother();
+        newest = ImmutableList.of(new Highest("ann", 1, "1"));
+        etcd.refuse(("/fleet/" + key)::equals);
+        try (HeardLog log = HeardLog.ofThisThread(FleetLeader.class)) {
+            Replica only = new Replica("only", LONG);
+            Optional<Instant> next = only.lookAndDecide();
+
+            assertEquals(Optional.of(NOON.plusSeconds(1)), next);
+            assertTrue(hasBegun("zoo"));
+            assertTrue(
+                    log.lines()
+                            .contains("/fleet/" + key + " is left as it is: request is too large;"
+                                    + " it is tried again in 1s, and all else goes on"),
+                    () -> log.lines().toString());
+            etcd.refuse(any -> false);
+            millis += 1_000;
+            only.lookAndDecide();
+            assertTrue(etcd.find("/fleet/" + key).isPresent());
+        }
     }
 }

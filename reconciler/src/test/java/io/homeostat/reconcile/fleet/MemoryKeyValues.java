@@ -17,6 +17,7 @@ import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 
 /**
  * What etcd does, in memory and in the time of a simulation. Changes are told only when {@link Client#tell} is called, so that whoever hears of
@@ -33,6 +34,7 @@ final class MemoryKeyValues {
     private long compacted;
     private long lastLease;
     private BiConsumer<Optional<Entry>, Entry> witness = (before, after) -> {};
+    private Predicate<String> refused = key -> false;
 
     MemoryKeyValues(LongSupplier millis) {
         this.millis = millis;
@@ -45,6 +47,11 @@ final class MemoryKeyValues {
     /** Is told of every value that is written, and what was there before. */
     void witnessedBy(BiConsumer<Optional<Entry>, Entry> one) {
         witness = one;
+    }
+
+    /** Has clients be refused, as by an etcd that finds a request too large, what they write to such keys. */
+    void refuse(Predicate<String> keys) {
+        refused = keys;
     }
 
     KeyValues.Listing list(String prefix) {
@@ -210,6 +217,9 @@ final class MemoryKeyValues {
         public OptionalLong commit(ImmutableList<Condition> conditions, ImmutableList<Write> writes)
                 throws KeyValuesException {
             reach();
+            if (writes.stream().map(Write::key).anyMatch(refused)) {
+                throw new KeyValuesException(KeyValuesException.Kind.FAILED, "request is too large", null);
+            }
             OptionalLong done = MemoryKeyValues.this.commit(conditions, writes);
             if (losesAnswers.getAsBoolean()) {
                 throw unreachable();

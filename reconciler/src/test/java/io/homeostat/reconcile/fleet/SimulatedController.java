@@ -103,7 +103,7 @@ final class SimulatedController implements KeyValues.Listener {
                 FleetMirror fresh = new FleetMirror(keys, contents);
                 mirror = fresh;
                 leader = new FleetLeader(
-                        store, keys, fresh, leadership, () -> time.instant().plus(clockIsOffBy), planner);
+                        store, keys, fresh, leadership, () -> time.instant().plus(clockIsOffBy), this::plan);
                 leadsSince = time.instant();
                 look(leader, fresh);
             }
@@ -119,6 +119,15 @@ final class SimulatedController implements KeyValues.Listener {
         if (leader != null && next != null && !time.instant().plus(clockIsOffBy).isBefore(next)) {
             next = null;
             next = leader.decide().orElse(Instant.MAX);
+        }
+    }
+
+    /** A leader goes on after a defect; a simulation does not. */
+    private RolloutPlan plan(RolloutSituation situation) {
+        try {
+            return planner.apply(situation);
+        } catch (RuntimeException e) {
+            throw new AssertionError("the planner has failed", e);
         }
     }
 
