@@ -16,6 +16,7 @@ import io.homeostat.desired.fleet.NewestSets;
 import io.homeostat.desired.fleet.Rollout;
 import io.homeostat.desired.fleet.RolloutOrder;
 import io.homeostat.desired.fleet.RolloutState;
+import io.homeostat.desired.fleet.SetSelection;
 import io.homeostat.desired.state.RecordCodec;
 import io.homeostat.desired.state.StoredSet.Highest;
 import io.homeostat.reconcile.fleet.RolloutSituation.GivenOrder;
@@ -209,7 +210,7 @@ public final class FleetMirror {
         return ImmutableSortedMap.copyOf(machines);
     }
 
-    /** What a machine reports; empty while it is silent. Its failures are shortened. */
+    /** What a machine reports; empty while it is silent. Long texts are shortened. */
     public synchronized Optional<MachineReport> report(String machine) {
         return Optional.ofNullable(reports.get(machine));
     }
@@ -303,7 +304,7 @@ public final class FleetMirror {
             } else if (key.startsWith(keys.candidates())) {
                 candidates.put(key, entry);
             } else if (key.startsWith(keys.rollouts()) && entry.modified() > modified(name(key, keys.rollouts()))) {
-                wrote(name(key, keys.rollouts()), codec.read(RolloutState.class, text(entry)), entry.modified());
+                wrote(name(key, keys.rollouts()), SetSelection.parsed(text(entry)), entry.modified());
             }
             problems.remove(key);
         } catch (RuntimeException | StackOverflowError e) {

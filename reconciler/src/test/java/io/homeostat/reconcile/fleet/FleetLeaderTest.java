@@ -389,6 +389,19 @@ class FleetLeaderTest {
         assertTrue(halted.reason().contains(Fleet.WORKLOAD + " is to be at \u0001"), halted.reason());
     }
 
+    @Test
+    void aStateThatMachinesRefuseIsNoneForControllers() throws Exception {
+        Replica only = new Replica("only", LONG);
+        only.lookAndDecide();
+        String padded = codec.write(state()) + " ".repeat(20_000);
+        etcd.put(keys.rollout("web"), padded, KeyValues.NO_LEASE);
+        only.lookAndDecide();
+
+        assertEquals(
+                ImmutableMap.of(keys.rollout("web"), "can't be read: it has more than 16384 characters"),
+                only.mirror.problems());
+    }
+
     private void publishAnother() {
         published = ImmutableList.of(rollout, Rollout.of("zoo", rollout.spec()));
     }
