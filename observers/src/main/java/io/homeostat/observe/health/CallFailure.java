@@ -35,7 +35,8 @@ public final class CallFailure {
         if (e.getCause() != null && root.getMessage() != null && !detail.contains(root.getMessage())) {
             detail += " (" + root.getMessage() + ")";
         }
-        return call + " failed with " + status.getCode() + Ascii.truncate(VisibleText.line(Redaction.text(detail)), SHOWN, "...");
+        return call + " failed with " + status.getCode()
+                + Ascii.truncate(VisibleText.line(Redaction.text(detail)), SHOWN, "...");
     }
 
     /** What it says of whoever was called: nothing where the fault was ours. */
