@@ -440,6 +440,40 @@ class StopperTest {
         }
     }
 
+    /** The kernel tells who traces by the number of a thread. */
+    @Test
+    void whoeverTracesItFromAnotherThreadCanNotKeepItFromEnding() throws Exception {
+        assumeTrue(Account.ourUid() == 0, "only root stops what others run");
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin/python3")), "python3 has threads that call ptrace(2)");
+        Instance instance = bed.launch(
+                TestBed.PROCESS, Path.of("/usr/bin/setpriv"), "--reuid=1001", "--clear-groups", "sleep", "1000");
+        bed.awaitProgram(instance, "sleep");
+        String script = """
+                import ctypes, sys, threading, time
+                def trace():
+                    done = ctypes.CDLL(None).ptrace(0x4206, int(sys.argv[1]), 0, 0x40) == 0
+                    print('t' if done else 'n', end='', flush=True)
+                    time.sleep(1000)
+                threading.Thread(target=trace).start()
+                """;
+        Process process = new ProcessBuilder(
+                        "setpriv",
+                        "--reuid=1001",
+                        "--clear-groups",
+                        "/usr/bin/python3",
+                        "-c",
+                        script,
+                        Long.toString(TestBed.pid(instance)))
+                .start();
+        try (Tracer tracer = new Tracer(process)) {
+            assumeTrue(tracer.traces(), "this machine lets nobody trace");
+
+            bed.stop(instance, Duration.ZERO);
+
+            assertFalse(new ProcFs().runs(TestBed.identity(instance)));
+        }
+    }
+
     /** Who calls su or sudo has it trace what that starts when that asks for it. */
     @Test
     void aParentThatWasMadeATracerIsLeftAlone() throws Exception {

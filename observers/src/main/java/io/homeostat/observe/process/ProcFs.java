@@ -336,13 +336,19 @@ public final class ProcFs {
                 String status = read(thread.resolve("status"));
                 if (ids(status, "State:").stream().anyMatch(state -> state.startsWith("t"))) {
                     List<String> tracer = ids(status, "TracerPid:");
-                    return tracer.isEmpty() ? Optional.empty() : stat(Long.parseLong(tracer.getFirst()));
+                    return tracer.isEmpty() ? Optional.empty() : ofThread(tracer.getFirst());
                 }
             }
             return Optional.empty();
         } catch (IOException | DirectoryIteratorException | NumberFormatException e) {
             return Optional.empty();
         }
+    }
+
+    /** The process that a thread is one of: who traces is told by its thread. */
+    private Optional<Stat> ofThread(String thread) throws IOException {
+        List<String> process = ids(read(path(thread, "status")), "Tgid:");
+        return process.isEmpty() ? Optional.empty() : stat(Long.parseLong(process.getFirst()));
     }
 
     private List<String> userIds(long pid) throws IOException {
