@@ -54,6 +54,7 @@ import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
+import java.util.Comparator;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -65,6 +66,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -85,12 +87,12 @@ public final class EtcdKeyValues implements KeyValues {
 
     private static final Duration KEEPALIVE_ANSWER = Duration.ofSeconds(5);
 
-    /** Reports of a few kilobytes each, so that a page is far from what fits into a message. */
+    /** Keys of a page. Reports have a few kilobytes each; of longer ones fewer are asked for. */
     private static final int PAGE = 250;
 
     /** Bytes of a message. While it is read there are three copies of it: 16 MiB in an agent. */
     private static final int MOST_BYTES =
-            (int) Math.min(64 << 20, Runtime.getRuntime().maxMemory() / 16);
+            (int) Math.min(16 << 20, Runtime.getRuntime().maxMemory() / 16);
 
     private final Etcd config;
     private final long mostListed;
@@ -137,26 +139,48 @@ public final class EtcdKeyValues implements KeyValues {
 
     @Override
     public Listing list(String prefix, long most) throws KeyValuesException, InterruptedException {
-        Map<String, Entry> entries = new TreeMap<>();
+        return list(prefix, Math.min(most, mostListed), key -> false);
+    }
+
+    @Override
+    public Listing list(String prefix, Predicate<String> mayBeLeftOut) throws KeyValuesException, InterruptedException {
+        return list(prefix, mostListed, mayBeLeftOut);
+    }
+
+    private Listing list(String prefix, long most, Predicate<String> mayBeLeftOut)
+            throws KeyValuesException, InterruptedException {
+        TreeMap<String, Entry> entries = new TreeMap<>();
+        TreeMap<String, Long> leftOut = new TreeMap<>();
         ByteSequence end = endOf(prefix);
         ByteSequence from = bytes(prefix);
         long revision = 0;
-        long room = Math.min(most, mostListed);
+        long room = most;
+        int size = PAGE;
         byte[] last = {};
         while (true) {
             // It comes in the order of keys. Were it asked to sort, etcd would read all that is left for each page.
             GetOption page = GetOption.builder()
                     .withRange(end)
-                    .withLimit(PAGE)
+                    .withLimit(size)
                     .withRevision(revision)
                     .build();
             ByteSequence first = from;
-            GetResponse answer = ask(
-                    "could not list " + prefix,
-                    connected -> connected.getKVClient().get(first, page));
+            GetResponse answer;
+            try {
+                answer = ask(
+                        "could not list " + prefix,
+                        connected -> connected.getKVClient().get(first, page));
+            } catch (KeyValuesException e) {
+                if (e.kind() == KeyValuesException.Kind.EXHAUSTED && size > 1) {
+                    // So many of them may be too long for a message.
+                    size /= 2;
+                    continue;
+                }
+                throw e;
+            }
             // The first page says as of when all of them are.
             revision = revision == 0 ? answer.getHeader().getRevision() : revision;
-            if (answer.isMore() && answer.getKvs().size() < PAGE) {
+            if (answer.isMore() && answer.getKvs().size() < size) {
                 throw invalid(
                         "could not list " + prefix, "fewer keys than were asked for, and says that there are more");
             }
@@ -172,15 +196,24 @@ public final class EtcdKeyValues implements KeyValues {
                 room -= entry.bytes();
                 entries.put(key, entry);
             }
-            if (room < 0) {
-                throw new KeyValuesException(
-                        KeyValuesException.Kind.FAILED,
-                        "could not list " + prefix + where() + ": all that begins so takes more than "
-                                + (Math.min(most, mostListed) >> 20) + " MiB; delete what does not belong there",
-                        null);
+            while (room < 0) {
+                Entry largest = entries.values().stream()
+                        .filter(entry -> mayBeLeftOut.test(entry.key())
+                                && entry.value().size() > Entry.OVERHEAD)
+                        .max(Comparator.comparingLong(Entry::bytes))
+                        .orElseThrow(() -> new KeyValuesException(
+                                KeyValuesException.Kind.FAILED,
+                                "could not list " + prefix + where() + ": all that begins so takes more than "
+                                        + (most >> 20) + " MiB; delete what does not belong there",
+                                null));
+                entries.remove(largest.key());
+                leftOut.put(largest.key(), largest.bytes());
+                // Its key is kept.
+                room += largest.value().size();
             }
             if (!answer.isMore() || answer.getKvs().isEmpty()) {
-                return new Listing(revision, ImmutableSortedMap.copyOf(entries));
+                return new Listing(
+                        revision, ImmutableSortedMap.copyOf(entries), ImmutableSortedMap.copyOf(leftOut));
             }
             from = after(Iterables.getLast(answer.getKvs()).getKey());
         }

@@ -6,6 +6,7 @@ import com.google.protobuf.ByteString;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.Predicate;
 
 /**
  * What a fleet needs of etcd: keys with values, of which every change has a revision, the same for all who look. Methods wait for an answer,
@@ -37,6 +38,16 @@ public interface KeyValues extends AutoCloseable {
      * @param most bytes that they may take, about; beyond it the listing fails before all is read
      */
     Listing list(String prefix, long most) throws KeyValuesException, InterruptedException;
+
+    /**
+     * Returns all keys that begin so, as of one moment. When there is no memory for them all, the largest are left out of those that may
+     * be.
+     *
+     * @param mayBeLeftOut by key
+     */
+    default Listing list(String prefix, Predicate<String> mayBeLeftOut) throws KeyValuesException, InterruptedException {
+        return list(prefix);
+    }
 
     /**
      * Tells of every change of keys that begin so, in order and without a gap, until it is closed or has failed. Call again with the last
@@ -103,8 +114,18 @@ public interface KeyValues extends AutoCloseable {
         }
     }
 
-    /** Keys as they were in one revision. */
-    record Listing(long revision, ImmutableSortedMap<String, Entry> entries) {}
+    /**
+     * Keys as they were in one revision.
+     *
+     * @param leftOut the keys for which there was no memory, with the bytes of each
+     */
+    record Listing(
+            long revision, ImmutableSortedMap<String, Entry> entries, ImmutableSortedMap<String, Long> leftOut) {
+        /** All keys. */
+        public Listing(long revision, ImmutableSortedMap<String, Entry> entries) {
+            this(revision, entries, ImmutableSortedMap.of());
+        }
+    }
 
     /** Something that has to be true of a key. */
     sealed interface Condition {

@@ -126,6 +126,33 @@ class EtcdKeyValuesTest {
     }
 
     @Test
+    void ofAListingThatTakesTooMuchMemoryTheLargestAreLeftOutThatMayBe() throws Exception {
+        put("a", "1");
+        put("b", "2".repeat(1200));
+        put("c", "3".repeat(900));
+        put("set", "4".repeat(1500));
+        try (KeyValues small = new EtcdKeyValues(config(etcd.endpoints(), null, null), 4000)) {
+            Listing listing = small.list(prefix, key -> !key.equals(prefix + "set"));
+
+            assertEquals(
+                    Set.of(prefix + "a", prefix + "c", prefix + "set"),
+                    listing.entries().keySet());
+            assertEquals(Set.of(prefix + "b"), listing.leftOut().keySet());
+        }
+    }
+
+    /** They are listed by pages, each of which has to fit into a message. */
+    @Test
+    void manyLongValuesAreListedToo() throws Exception {
+        String value = "1".repeat(1 << 20);
+        for (int i = 0; i < 20; i++) {
+            put("long" + i, value);
+        }
+
+        assertEquals(20, keys.list(prefix).entries().size());
+    }
+
+    @Test
     void aMemberThatFloodsIsDisconnected() throws Exception {
         try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
                 RawPeer member = RawPeer.tcp(server, RawPeer.frame(RawPeer.PING, 0, 0, new byte[8]));

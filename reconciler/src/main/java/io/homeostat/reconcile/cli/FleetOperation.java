@@ -127,8 +127,8 @@ record FleetOperation(Invocation typed) {
                 if (what.equals(INIT)) {
                     return init(etcd, keys);
                 }
-                Listing listing = store.list(keys.prefix() + "/");
                 FleetMirror mirror = new FleetMirror(keys, contents);
+                Listing listing = mirror.list(store);
                 mirror.replace(listing);
                 Instant now = typed.environment().clock().instant();
                 if (action.isPresent()) {

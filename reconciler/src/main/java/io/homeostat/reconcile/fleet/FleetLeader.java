@@ -68,7 +68,7 @@ final class FleetLeader {
 
     /** Looks at all there is. */
     void look() throws KeyValuesException, InterruptedException {
-        mirror.replace(store.list(keys.prefix() + "/"));
+        mirror.replace(mirror.list(store));
     }
 
     /**

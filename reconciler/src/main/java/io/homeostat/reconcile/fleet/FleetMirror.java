@@ -6,8 +6,10 @@ import com.google.common.collect.ImmutableMap;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.ImmutableSortedSet;
 import com.google.protobuf.ByteString;
+import io.homeostat.desired.etcd.KeyValues;
 import io.homeostat.desired.etcd.KeyValues.Entry;
 import io.homeostat.desired.etcd.KeyValues.Listing;
+import io.homeostat.desired.etcd.KeyValuesException;
 import io.homeostat.desired.fleet.FleetKeys;
 import io.homeostat.desired.fleet.MachineRegistration;
 import io.homeostat.desired.fleet.MachineReport;
@@ -22,8 +24,11 @@ import io.homeostat.desired.state.StoredSet.Highest;
 import io.homeostat.reconcile.fleet.RolloutSituation.GivenOrder;
 import io.homeostat.reconcile.fleet.RolloutSituation.Member;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -35,6 +40,9 @@ import org.jspecify.annotations.Nullable;
  * can't be read of a machine counts as not said; what can't be read of the set or of a rollout leaves things as they are.
  */
 public final class FleetMirror {
+    /** Bytes of text that are read before any of it is taken or left out. */
+    private static final long AT_ONCE = 1 << 20;
+
     private final FleetKeys keys;
     private final SetContents contents;
     private final RecordCodec codec = new RecordCodec(new JsonMapper());
@@ -47,6 +55,12 @@ public final class FleetMirror {
     private final Map<String, Entry> candidates = new HashMap<>();
 
     private final Map<String, String> problems = new TreeMap<>();
+
+    /** Bytes of what machines say, by key, and of all of them. */
+    private final Map<String, Long> sizes = new HashMap<>();
+
+    private final long most;
+    private long taken;
     /** By the rollout's name, until machines or the set change. */
     private final Map<String, ImmutableList<Member>> inOrder = new HashMap<>();
 
@@ -96,6 +110,12 @@ public final class FleetMirror {
     private record Written(RolloutState state, long modified) {}
 
     public FleetMirror(FleetKeys keys, SetContents contents) {
+        this(keys, contents, MachineReader.mostBytes());
+    }
+
+    /** @param most bytes that all that machines say may take, about; beyond it the machines that say most are not heard */
+    FleetMirror(FleetKeys keys, SetContents contents, long most) {
+        this.most = most;
         this.keys = keys;
         this.contents = contents;
     }
@@ -115,14 +135,32 @@ public final class FleetMirror {
         candidates.clear();
         problems.keySet().removeIf(key -> !key.equals(keys.set()));
         inOrder.clear();
+        sizes.clear();
+        taken = 0;
         for (String key : ImmutableList.of(keys.set(), keys.newest())) {
             if (!listing.entries().containsKey(key)) {
                 removed(key);
             }
         }
-        // Reading takes most of the time, and is done by all processors.
-        listing.entries().values().parallelStream().map(this::read).toList().forEach(Runnable::run);
+        List<Entry> some = new ArrayList<>();
+        long bytes = 0;
+        for (Entry entry : listing.entries().values()) {
+            some.add(entry);
+            bytes += entry.bytes();
+            if (bytes > AT_ONCE) {
+                readAll(some);
+                some.clear();
+                bytes = 0;
+            }
+        }
+        readAll(some);
+        listing.leftOut().forEach(this::leaveOut);
         revision = listing.revision();
+    }
+
+    /** Reading takes most of the time, and is done by all processors. */
+    private void readAll(List<Entry> entries) {
+        entries.parallelStream().map(this::read).toList().forEach(Runnable::run);
     }
 
     /** Takes what has changed. What an earlier look has shown already, or a later one, is left out. */
@@ -229,6 +267,12 @@ public final class FleetMirror {
                 .map(FleetMirror::text);
     }
 
+    /** Lists what there is for {@link #replace}. What machines say is left out where there is no memory for all of it. */
+    public Listing list(KeyValues store) throws KeyValuesException, InterruptedException {
+        return store.list(
+                keys.prefix() + "/", key -> key.startsWith(keys.machines()) || key.startsWith(keys.reports()));
+    }
+
     /** What all keys begin with. */
     public String prefix() {
         return keys.prefix();
@@ -266,12 +310,14 @@ public final class FleetMirror {
                         inOrder.clear();
                     }
                     problems.remove(key);
+                    keep(key, MachineReader.bytes(read.labels()));
                 };
             } else if (key.startsWith(keys.reports())) {
                 MachineReport report = reader.report(entry.value());
                 return () -> {
                     reports.put(name(key, keys.reports()), report);
                     problems.remove(key);
+                    keep(key, MachineReader.bytes(report));
                 };
             }
             return () -> put(entry);
@@ -281,6 +327,32 @@ public final class FleetMirror {
                 unreadable(key, e);
             };
         }
+    }
+
+    /** Whoever says most is left out first, so that it hides nobody but itself. */
+    private void keep(String key, long bytes) {
+        forget(key);
+        sizes.put(key, bytes);
+        taken += bytes;
+        while (taken > most) {
+            Map.Entry<String, Long> largest = Collections.max(
+                    sizes.entrySet(),
+                    Map.Entry.<String, Long>comparingByValue().thenComparing(Map.Entry.comparingByKey()));
+            leaveOut(largest.getKey(), largest.getValue());
+        }
+    }
+
+    private void forget(String key) {
+        Long bytes = sizes.remove(key);
+        taken -= bytes == null ? 0 : bytes;
+    }
+
+    private void leaveOut(String key, long bytes) {
+        removed(key);
+        problems.put(
+                key,
+                "is left out: it takes " + (bytes >> 10)
+                        + " KiB, and all that machines say more memory than there is for it; delete it if that is no machine's");
     }
 
     private void put(Entry entry) {
@@ -321,6 +393,7 @@ public final class FleetMirror {
 
     private void removed(String key) {
         problems.remove(key);
+        forget(key);
         if (key.equals(keys.set())) {
             inOrder.clear();
             scopes = ImmutableList.of();

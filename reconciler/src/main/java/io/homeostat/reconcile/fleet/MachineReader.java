@@ -20,6 +20,7 @@ import java.time.DateTimeException;
 import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,6 +45,44 @@ public final class MachineReader {
 
     private final JsonFactory json = new JsonFactory();
     private final Interner<String> words = Interners.newWeakInterner();
+
+    /** Bytes of a record beside its texts, and of a text beside its characters, about. */
+    private static final int OF_RECORD = 64;
+
+    private static final int OF_TEXT = 48;
+
+    /** What all that is read may take at once, in bytes by {@link #bytes}: the part of the heap that can be spared. */
+    public static long mostBytes() {
+        return Runtime.getRuntime().maxMemory() / 8;
+    }
+
+    /** Bytes of memory that a report takes, about, if no text of it is shared. */
+    public static long bytes(MachineReport report) {
+        return OF_RECORD
+                + bytes(report.agent())
+                + bytes(report.source())
+                + bytes(report.version())
+                + report.workloads().stream()
+                        .mapToLong(workload -> OF_RECORD
+                                + bytes(workload.id())
+                                + bytes(workload.revision())
+                                + bytes(workload.desired())
+                                + bytes(workload.failed())
+                                + bytes(workload.state())
+                                + bytes(workload.failure()))
+                        .sum();
+    }
+
+    /** Bytes of memory that labels take, about. */
+    public static long bytes(Map<String, String> labels) {
+        return labels.entrySet().stream()
+                .mapToLong(label -> OF_RECORD + bytes(label.getKey()) + bytes(label.getValue()))
+                .sum();
+    }
+
+    private static long bytes(String text) {
+        return text.isEmpty() ? 0 : OF_TEXT + text.length();
+    }
 
     private interface Reading<T> {
         T read(JsonParser parser) throws IOException;

@@ -3,7 +3,6 @@ package io.homeostat.reconcile.command.fleet;
 import com.google.common.collect.ImmutableList;
 import com.google.common.collect.ImmutableSortedMap;
 import com.google.common.collect.Lists;
-import com.google.protobuf.ByteString;
 import io.homeostat.desired.fleet.BucketReport;
 import io.homeostat.desired.model.Redaction;
 import io.homeostat.desired.remote.BucketClient;
@@ -39,12 +38,6 @@ public record BucketReports(
 
     private static final int CONNECTIONS = 16;
 
-    /** Part of the heap that all of them may take by {@link #bytes}. With many short strings they take a few times as much. */
-    private static final int HEAP_SHARE = 8;
-
-    /** Bytes of a workload or a label beside its text, about. */
-    private static final int OF_RECORD = 64;
-
     /** What was heard of a machine last. */
     public record Heard(BucketReport report, Duration age) {
         boolean isSilent() {
@@ -63,7 +56,7 @@ public record BucketReports(
      * @throws CommandFailure when the bucket can't be read
      */
     public static BucketReports read(Supplier<BucketClient> client, String reports) throws InterruptedException {
-        return read(client, reports, Runtime.getRuntime().maxMemory() / HEAP_SHARE);
+        return read(client, reports, MachineReader.mostBytes());
     }
 
     /** @param mostBytes that all reports may take together, about */
@@ -118,7 +111,7 @@ public record BucketReports(
                 }
                 if (client.getSmall(object.url()) instanceof Read.Content content) {
                     BucketReport report = reader.bucketReport(content.content());
-                    room.addAndGet(-bytes(content.content(), report));
+                    room.addAndGet(-MachineReader.bytes(report.report()) - MachineReader.bytes(report.labels()));
                     found.add(new Found(object, Optional.of(report), ""));
                 }
             } catch (FetchFailure e) {
@@ -129,11 +122,5 @@ public record BucketReports(
             }
         }
         return found.build();
-    }
-
-    /** Bytes that a report takes, about. */
-    private static long bytes(ByteString text, BucketReport report) {
-        int records = report.labels().size() + report.report().workloads().size();
-        return text.size() + (long) records * OF_RECORD;
     }
 }

@@ -33,7 +33,7 @@ public record FleetStatusCommand() implements Command {
         FleetKeys keys = new FleetKeys(etcd.prefix());
         try (KeyValues store = new EtcdKeyValues(etcd)) {
             FleetMirror mirror = new FleetMirror(keys, PublishedRollouts.of(config));
-            mirror.replace(store.list(keys.prefix() + "/"));
+            mirror.replace(mirror.list(store));
             return tell(FleetStatus.of(mirror, workspace.environment().clock().instant()), workspace.console());
         } catch (KeyValuesException | KeyFailure e) {
             throw new CommandFailure(String.valueOf(e.getMessage()), e);
