@@ -52,9 +52,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
-import java.util.Comparator;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -198,8 +198,8 @@ public final class EtcdKeyValues implements KeyValues {
             }
             while (room < 0) {
                 Entry largest = entries.values().stream()
-                        .filter(entry -> mayBeLeftOut.test(entry.key())
-                                && entry.value().size() > Entry.OVERHEAD)
+                        .filter(entry ->
+                                mayBeLeftOut.test(entry.key()) && entry.value().size() > Entry.OVERHEAD)
                         .max(Comparator.comparingLong(Entry::bytes))
                         .orElseThrow(() -> new KeyValuesException(
                                 KeyValuesException.Kind.FAILED,
@@ -212,8 +212,7 @@ public final class EtcdKeyValues implements KeyValues {
                 room += largest.value().size();
             }
             if (!answer.isMore() || answer.getKvs().isEmpty()) {
-                return new Listing(
-                        revision, ImmutableSortedMap.copyOf(entries), ImmutableSortedMap.copyOf(leftOut));
+                return new Listing(revision, ImmutableSortedMap.copyOf(entries), ImmutableSortedMap.copyOf(leftOut));
             }
             from = after(Iterables.getLast(answer.getKvs()).getKey());
         }

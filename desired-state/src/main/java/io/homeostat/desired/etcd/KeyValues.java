@@ -45,7 +45,8 @@ public interface KeyValues extends AutoCloseable {
      *
      * @param mayBeLeftOut by key
      */
-    default Listing list(String prefix, Predicate<String> mayBeLeftOut) throws KeyValuesException, InterruptedException {
+    default Listing list(String prefix, Predicate<String> mayBeLeftOut)
+            throws KeyValuesException, InterruptedException {
         return list(prefix);
     }
 
@@ -119,8 +120,7 @@ public interface KeyValues extends AutoCloseable {
      *
      * @param leftOut the keys for which there was no memory, with the bytes of each
      */
-    record Listing(
-            long revision, ImmutableSortedMap<String, Entry> entries, ImmutableSortedMap<String, Long> leftOut) {
+    record Listing(long revision, ImmutableSortedMap<String, Entry> entries, ImmutableSortedMap<String, Long> leftOut) {
         /** All keys. */
         public Listing(long revision, ImmutableSortedMap<String, Entry> entries) {
             this(revision, entries, ImmutableSortedMap.of());
