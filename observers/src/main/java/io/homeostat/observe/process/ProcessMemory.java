@@ -48,7 +48,17 @@ final class ProcessMemory {
         /** Nanoseconds that late answers may still take: many that are each just in time would keep a look for long, too. */
         private final TokenBucket left = new TokenBucket((double) SPENT * patience.toNanos(), BACK, ticker.read());
 
+        /** Ours do nothing to keep us waiting: they are late when the machine is busy. */
+        private final boolean isTrusted;
+
+        OfUser(boolean isTrusted) {
+            this.isTrusted = isTrusted;
+        }
+
         Duration patience(boolean isHanging) {
+            if (isTrusted) {
+                return patience;
+            }
             if (left.available(ticker.read()) <= 0) {
                 return patience.dividedBy(2L * SOON);
             }
@@ -69,7 +79,7 @@ final class ProcessMemory {
     }
 
     /** How long an answer is waited for. */
-    Duration patience(int user) {
+    Duration patience(int user) throws IOException {
         OfUser of = of(user);
         of.turn.lock();
         try {
@@ -79,8 +89,9 @@ final class ProcessMemory {
         }
     }
 
-    private OfUser of(int user) {
-        return users.computeIfAbsent(user, any -> new OfUser());
+    private OfUser of(int user) throws IOException {
+        boolean isTrusted = user == Account.ourUid();
+        return users.computeIfAbsent(user, any -> new OfUser(isTrusted));
     }
 
     static ProcessMemory ofThisMachine() {

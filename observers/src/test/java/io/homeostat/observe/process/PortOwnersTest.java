@@ -82,7 +82,7 @@ class PortOwnersTest {
 
     @Test
     void whoKeepsItsMemoryMayBelongToTheLaunchOfItsUserAlone() throws Exception {
-        proc = new FakeProc(root, Duration.ofMillis(50));
+        proc = new FakeProc(root, Duration.ofMillis(300));
         tables(listening(4711), OUR_END, otherEnd(0));
         proc.process(8, 1, 8, 900).silent(8);
         opens(8, 4711);

@@ -76,7 +76,7 @@ class ProcessObserverTest {
 
     @Test
     void whatMayStillRunIsNeitherOverNorLaunchedAgain() throws Exception {
-        proc = new FakeProc(root.resolve("proc"), Duration.ofMillis(50));
+        proc = new FakeProc(root.resolve("proc"), Duration.ofMillis(300));
         Instance instance = born();
         proc.process(110, 1, 110, 5100).silent(110);
 

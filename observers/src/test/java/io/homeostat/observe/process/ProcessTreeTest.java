@@ -101,7 +101,7 @@ class ProcessTreeTest {
 
     @Test
     void aProcessThatKeepsItsMemoryMayBelongToALaunchOfItsUser() throws Exception {
-        proc = new FakeProc(root.resolve("proc"), Duration.ofMillis(50));
+        proc = new FakeProc(root.resolve("proc"), Duration.ofMillis(300));
         proc.process(110, 1, 110, 5100).silent(110);
         ProcessTree tree = tree(MAIN);
 
@@ -118,7 +118,7 @@ class ProcessTreeTest {
     /** Of another user, older than the launch, in the control groups or outside, or below a keeper, and so another launch's. */
     @Test
     void whoKeepsItsMemoryIsNoRiddleWhereSomethingElseTellsWhoseItIs() throws Exception {
-        proc = new FakeProc(root.resolve("proc"), Duration.ofMillis(50));
+        proc = new FakeProc(root.resolve("proc"), Duration.ofMillis(300));
         int other = Account.ourUid() + 1;
         proc.process(110, 1, 110, 5100).silent(110).ids(110, other, other);
         proc.process(111, 1, 111, 4000).silent(111);
@@ -143,7 +143,7 @@ class ProcessTreeTest {
 
     @Test
     void whatIsKnownOfAnOldProcessIsKnownThoughItKeepsItsMemoryNow() throws Exception {
-        proc = new FakeProc(root.resolve("proc"), Duration.ofMillis(50));
+        proc = new FakeProc(root.resolve("proc"), Duration.ofMillis(300));
         proc.process(110, 1, 110, 5100, MARK).process(111, 1, 111, 5100, "A=b");
         ProcessTree tree = tree(MAIN);
         assertMembers(List.of(110L), tree);
