@@ -10,6 +10,8 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
@@ -32,6 +34,10 @@ final class ProcessMemory {
 
     /** The part of the patience that an answer may take without being late; also of a disk, or a busy machine. */
     private static final int SOON = 50;
+
+    /** Of which one is used again and again, as long as nobody hangs. */
+    private static final ExecutorService READERS = Executors.newCachedThreadPool(
+            Thread.ofPlatform().daemon().name("memory of processes").factory());
 
     private static final ProcessMemory OF_THIS_MACHINE = new ProcessMemory(PATIENCE, Ticker.systemTicker());
 
@@ -135,7 +141,7 @@ final class ProcessMemory {
             Duration wait = of.patience(!hanging.isEmpty());
             long begin = ticker.read();
             try {
-                return of.looks.await(process, ChangedThread.start("memory of process " + process.pid(), work), wait);
+                return of.looks.await(process, READERS.submit(work), wait);
             } finally {
                 of.spend(ticker.read() - begin);
             }
