@@ -11,7 +11,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
@@ -35,8 +37,13 @@ final class ProcessMemory {
     /** The part of the patience that an answer may take without being late; also of a disk, or a busy machine. */
     private static final int SOON = 50;
 
-    /** Of which one is used again and again, as long as nobody hangs. */
-    private static final ExecutorService READERS = Executors.newCachedThreadPool(
+    /** One is used again and again within a look, unless it hangs. */
+    private static final ExecutorService READERS = new ThreadPoolExecutor(
+            0,
+            Integer.MAX_VALUE,
+            100,
+            TimeUnit.MILLISECONDS,
+            new SynchronousQueue<>(),
             Thread.ofPlatform().daemon().name("memory of processes").factory());
 
     private static final ProcessMemory OF_THIS_MACHINE = new ProcessMemory(PATIENCE, Ticker.systemTicker());
