@@ -47,7 +47,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
@@ -395,41 +394,42 @@ class StopperTest {
         }
     }
 
+    private Instance ofAnotherUser() throws Exception {
+        Instance instance = bed.launch(
+                TestBed.PROCESS, Path.of("/usr/bin/setpriv"), "--reuid=1001", "--clear-groups", "sleep", "1000");
+        bed.awaitProgram(instance, "sleep");
+        return instance;
+    }
+
+    private static void assumePerlTraces() throws IOException {
+        assumeTrue(Account.ourUid() == 0, "only root stops what others run");
+        assumeTrue("amd64".equals(System.getProperty("os.arch")), "the number of ptrace is another one");
+    }
+
     /** Whatever ends the traced process, it stops on its way out (PTRACE_O_TRACEEXIT), and is never told to go on. */
     @Test
     void whoeverTracesItCanNotKeepItFromEnding() throws Exception {
-        assumeTrue(Account.ourUid() == 0, "only root stops what others run");
-        assumeTrue("amd64".equals(System.getProperty("os.arch")), "the number of ptrace is another one");
-        Instance instance = bed.launch(
-                TestBed.PROCESS, Path.of("/usr/bin/setpriv"), "--reuid=1001", "--clear-groups", "sleep", "1000");
-        long main = Objects.requireNonNull(instance.process()).pid();
-        ProcFs procFs = new ProcFs();
-        await().atMost(LONG)
-                .until(() -> procFs.stat(main)
-                        .filter(stat -> stat.name().equals("sleep"))
-                        .isPresent());
-        try (Tracer tracer = new Tracer(1001, main, "sleep 1000")) {
+        assumePerlTraces();
+        Instance instance = ofAnotherUser();
+        try (Tracer tracer = new Tracer(1001, TestBed.pid(instance), "sleep 1000")) {
             assumeTrue(tracer.traces(), "this machine lets nobody trace");
             try (Tracer ofThat = new Tracer(1001, tracer.pid(), "sleep 1000")) {
                 assumeTrue(ofThat.traces(), "this machine lets nobody trace a tracer");
 
                 bed.stop(instance, Duration.ZERO);
 
-                assertFalse(procFs.runs(Objects.requireNonNull(instance.process())));
+                assertFalse(new ProcFs().runs(TestBed.identity(instance)));
             }
         }
     }
 
     @Test
     void whoeverTracesItMayHaveBecomeAnotherUserSince() throws Exception {
-        assumeTrue(Account.ourUid() == 0, "only root stops what others run");
-        assumeTrue("amd64".equals(System.getProperty("os.arch")), "the number of ptrace is another one");
+        assumePerlTraces();
         Path setuid = Files.copy(Path.of("/usr/bin/sleep"), root.resolve("sudo"));
         Files.setAttribute(setuid, "unix:mode", 04755);
         for (String becoming : List.of("use POSIX; POSIX::setuid(1002); sleep 1000", "exec '" + setuid + "', 1000")) {
-            Instance instance = bed.launch(
-                    TestBed.PROCESS, Path.of("/usr/bin/setpriv"), "--reuid=1001", "--clear-groups", "sleep", "1000");
-            bed.awaitProgram(instance, "sleep");
+            Instance instance = ofAnotherUser();
             try (Tracer tracer = new Tracer(0, TestBed.pid(instance), becoming)) {
                 assumeTrue(tracer.traces(), "this machine lets nobody trace");
 
@@ -445,9 +445,7 @@ class StopperTest {
     void whoeverTracesItFromAnotherThreadCanNotKeepItFromEnding() throws Exception {
         assumeTrue(Account.ourUid() == 0, "only root stops what others run");
         assumeTrue(Files.isExecutable(Path.of("/usr/bin/python3")), "python3 has threads that call ptrace(2)");
-        Instance instance = bed.launch(
-                TestBed.PROCESS, Path.of("/usr/bin/setpriv"), "--reuid=1001", "--clear-groups", "sleep", "1000");
-        bed.awaitProgram(instance, "sleep");
+        Instance instance = ofAnotherUser();
         String script = """
                 import ctypes, sys, threading, time
                 def trace():
@@ -456,16 +454,7 @@ class StopperTest {
                     time.sleep(1000)
                 threading.Thread(target=trace).start()
                 """;
-        Process process = new ProcessBuilder(
-                        "setpriv",
-                        "--reuid=1001",
-                        "--clear-groups",
-                        "/usr/bin/python3",
-                        "-c",
-                        script,
-                        Long.toString(TestBed.pid(instance)))
-                .start();
-        try (Tracer tracer = new Tracer(process)) {
+        try (Tracer tracer = new Tracer(1001, TestBed.pid(instance), List.of("/usr/bin/python3", "-c", script))) {
             assumeTrue(tracer.traces(), "this machine lets nobody trace");
 
             bed.stop(instance, Duration.ZERO);
@@ -477,13 +466,10 @@ class StopperTest {
     /** Who calls su or sudo has it trace what that starts when that asks for it. */
     @Test
     void aParentThatWasMadeATracerIsLeftAlone() throws Exception {
-        assumeTrue(Account.ourUid() == 0, "only root stops what others run");
-        assumeTrue("amd64".equals(System.getProperty("os.arch")), "the number of ptrace is another one");
+        assumePerlTraces();
         Path setuid = Files.copy(Path.of("/usr/bin/perl"), root.resolve("sudo"));
         Files.setAttribute(setuid, "unix:mode", 04755);
-        Instance instance = bed.launch(
-                TestBed.PROCESS, Path.of("/usr/bin/setpriv"), "--reuid=1001", "--clear-groups", "sleep", "1000");
-        bed.awaitProgram(instance, "sleep");
+        Instance instance = ofAnotherUser();
         String child = Tracer.TRACE + "syscall(101, 0, 0, 0, 0) == 0 or die $!; kill 'USR1', $$; sleep 1000";
         Process parent = new ProcessBuilder(
                         setuid.toString(),
@@ -512,14 +498,16 @@ class StopperTest {
         static final String TRACE = "$| = 1; syscall(101, 0x4206, $ARGV[0] + 0, 0, 0x40) == 0 or die $!; ";
 
         Tracer(int user, long traced, String then) throws IOException {
-            this(new ProcessBuilder(
-                            "setpriv",
-                            "--reuid=" + user,
-                            "--clear-groups",
-                            "perl",
-                            "-e",
-                            TRACE + "print 't'; " + then,
-                            Long.toString(traced))
+            this(user, traced, List.of("perl", "-e", TRACE + "print 't'; " + then));
+        }
+
+        /** @param program prints t once it traces the process that is its last argument */
+        Tracer(int user, long traced, List<String> program) throws IOException {
+            this(new ProcessBuilder(ImmutableList.<String>builder()
+                            .add("setpriv", "--reuid=" + user, "--clear-groups")
+                            .addAll(program)
+                            .add(Long.toString(traced))
+                            .build())
                     .redirectError(ProcessBuilder.Redirect.INHERIT)
                     .start());
         }
