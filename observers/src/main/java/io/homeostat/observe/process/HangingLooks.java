@@ -19,7 +19,7 @@ import java.util.concurrent.TimeoutException;
 public final class HangingLooks<K> {
     private final ConcurrentMap<K, Future<?>> hanging = new ConcurrentHashMap<>();
 
-    /** What has not answered yet. */
+    /** Returns what was given up, and has not answered yet. */
     public ImmutableSet<K> hanging() {
         hanging.values().removeIf(Future::isDone);
         return ImmutableSet.copyOf(hanging.keySet());

@@ -1,6 +1,5 @@
 package io.homeostat.observe.process;
 
-import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.base.Splitter;
 import com.google.common.collect.ImmutableList;
 import com.google.common.primitives.Longs;
@@ -64,7 +63,7 @@ public final class ProcFs {
     }
 
     public ProcFs(Path root) {
-        this(root, new Pace(), false, new ProcessMemory(ProcessMemory.PATIENCE, Ticker.systemTicker()));
+        this(root, new Pace(), false, new ProcessMemory(ProcessMemory.PATIENCE));
     }
 
     /**
@@ -345,7 +344,7 @@ public final class ProcFs {
         }
     }
 
-    /** The process that a thread is one of: who traces is told by its thread. */
+    /** Returns the process of a thread: the kernel tells who traces by the thread that does. */
     private Optional<Stat> ofThread(String thread) throws IOException {
         List<String> process = ids(read(path(thread, "status")), "Tgid:");
         return process.isEmpty() ? Optional.empty() : stat(Long.parseLong(process.getFirst()));
@@ -368,10 +367,12 @@ public final class ProcFs {
         return keptLaunch(pid).filter(launchId::equals).isPresent();
     }
 
-    /** The launch whose keeper a process is. */
+    /** Returns the launch whose keeper a process is; empty when it is none, or that can't be seen. */
     Optional<String> keptLaunch(long pid) {
         try {
-            return wasStartedBy(Account.ourUid(), pid) ? variable(pid, LaunchMarks.KEEPER) : Optional.empty();
+            return wasStartedBy(Account.ourUid(), pid)
+                    ? found(Account.ourUid(), pid, LaunchMarks.KEEPER).value()
+                    : Optional.empty();
         } catch (IOException e) {
             return Optional.empty();
         }

@@ -19,25 +19,26 @@ import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Reads files of /proc/PID for which the kernel takes the lock of the process's memory, such as environ and cmdline. A process can keep that
- * lock: one thread of it reads memory that a file system in user space stands behind, and never answers. So each such file is read on a
- * thread of its own, and given up when that takes too long. For many threads.
+ * Reads files of /proc/PID for which the kernel takes the lock of the process's memory, such as environ. A process can keep that lock: one
+ * thread of it reads memory that a file system in user space stands behind, and never answers. So whoever asks has the file read by another
+ * thread, and gives it up when that takes too long. For many threads.
  */
 final class ProcessMemory {
     static final Duration PATIENCE = Duration.ofSeconds(1);
 
-    /** Each is a thread of ours, and a part of the patience. */
+    /** The most reads of a user's processes that hang at once: each keeps a thread of ours, and takes a part of the patience. */
     static final int MOST_HANGING = 8;
 
-    /** How often the patience is spent on answers that are late, before a user's processes get next to none, and in how many times it is back. */
+    /** The number of times the patience that late answers of a user's processes may take in all; then they get next to none. */
     private static final int SPENT = 2;
 
-    private static final int BACK = 30;
+    /** The nanoseconds after which one more of that is allowed. */
+    private static final int ALLOWED_ONE_IN = 30;
 
     /** The part of the patience that an answer may take without being late; also of a disk, or a busy machine. */
     private static final int SOON = 50;
 
-    /** One is used again and again within a look, unless it hangs. */
+    /** The threads that read. One is used again and again within a look, unless it hangs. */
     private static final ExecutorService READERS = new ThreadPoolExecutor(
             0,
             Integer.MAX_VALUE,
@@ -46,22 +47,23 @@ final class ProcessMemory {
             new SynchronousQueue<>(),
             Thread.ofPlatform().daemon().name("memory of processes").factory());
 
-    private static final ProcessMemory OF_THIS_MACHINE = new ProcessMemory(PATIENCE, Ticker.systemTicker());
+    private static final ProcessMemory OF_THIS_MACHINE = new ProcessMemory(PATIENCE);
 
     private final Duration patience;
     private final Ticker ticker;
     private final ConcurrentMap<Integer, OfUser> users = new ConcurrentHashMap<>();
 
     private final class OfUser {
-        /** One at a time: what is about to hang is not asked by several. */
+        /** Held by the one who asks: several would each wait for the same process. */
         private final Lock turn = new ReentrantLock();
 
         private final HangingLooks<ProcessKey> looks = new HangingLooks<>();
 
-        /** Nanoseconds that late answers may still take: many that are each just in time would keep a look for long, too. */
-        private final TokenBucket left = new TokenBucket((double) SPENT * patience.toNanos(), BACK, ticker.read());
+        /** The nanoseconds that late answers may still take: many that are each just in time would keep a look for long, too. */
+        private final TokenBucket left =
+                new TokenBucket((double) SPENT * patience.toNanos(), ALLOWED_ONE_IN, ticker.read());
 
-        /** Ours do nothing to keep us waiting: they are late when the machine is busy. */
+        /** Whether they are our own, which do nothing to keep us waiting: they are late when the machine is busy. */
         private final boolean isTrusted;
 
         OfUser(boolean isTrusted) {
@@ -86,12 +88,16 @@ final class ProcessMemory {
         }
     }
 
+    ProcessMemory(Duration patience) {
+        this(patience, Ticker.systemTicker());
+    }
+
     ProcessMemory(Duration patience, Ticker ticker) {
         this.patience = patience;
         this.ticker = ticker;
     }
 
-    /** How long an answer is waited for. */
+    /** Returns how long the next answer of a user's process is waited for. */
     Duration patience(int user) throws IOException {
         OfUser of = of(user);
         of.turn.lock();
@@ -111,7 +117,7 @@ final class ProcessMemory {
         return OF_THIS_MACHINE;
     }
 
-    /** A process that keeps its memory, or is not asked because too many others of its user do. */
+    /** The failure to read of a process that keeps its memory, or is not asked because too many others of its user do. */
     static final class Unanswered extends IOException {
         private static final long serialVersionUID = 1;
 
@@ -122,7 +128,7 @@ final class ProcessMemory {
             this.holders = holders;
         }
 
-        /** Those that have to end before it can be known. */
+        /** Returns the processes that have to end before this one can be asked. */
         ImmutableSet<ProcessKey> holders() {
             return holders;
         }

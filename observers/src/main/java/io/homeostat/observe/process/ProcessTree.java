@@ -73,7 +73,7 @@ public final class ProcessTree {
     private boolean mayHide;
     private int user;
 
-    /** Of which it is not known, and which have to end before it can be. */
+    /** The processes of which it is not known whether they are some of them, each with those that have to end before it can be. */
     private ImmutableSetMultimap<ProcessKey, ProcessKey> unknown = ImmutableSetMultimap.of();
 
     private @Nullable RunningProcesses last;
@@ -172,18 +172,20 @@ public final class ProcessTree {
     }
 
     private ImmutableSetMultimap<ProcessKey, ProcessKey> unknown(RunningProcesses running, Map<Long, Stat> found) {
-        ImmutableSetMultimap.Builder<ProcessKey, ProcessKey> silent = ImmutableSetMultimap.builder();
-        for (Stat stat : running.silent(main, user)) {
-            if (!found.containsKey(stat.pid())
-                    && !groups.haveAll(id)
-                    && keeper(running, stat).isEmpty()) {
-                silent.putAll(ProcessKey.of(stat), running.holders(stat));
+        ImmutableList<Stat> silent = running.silent(main, user);
+        if (silent.isEmpty() || groups.haveAll(id)) {
+            return ImmutableSetMultimap.of();
+        }
+        ImmutableSetMultimap.Builder<ProcessKey, ProcessKey> result = ImmutableSetMultimap.builder();
+        for (Stat stat : silent) {
+            if (!found.containsKey(stat.pid()) && keeper(running, stat).isEmpty()) {
+                result.putAll(ProcessKey.of(stat), running.holders(stat));
             }
         }
-        return silent.build();
+        return result.build();
     }
 
-    /** The launch whose keeper is above a process. */
+    /** Returns the launch whose keeper is above a process. */
     private Optional<String> keeper(RunningProcesses running, Stat stat) {
         return running.withAncestors(stat).stream()
                 .filter(above -> above.pid() != stat.pid())

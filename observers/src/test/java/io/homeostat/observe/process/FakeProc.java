@@ -2,7 +2,6 @@ package io.homeostat.observe.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import com.github.benmanes.caffeine.cache.Ticker;
 import com.google.common.io.MoreFiles;
 import io.homeostat.observe.Pace;
 import java.io.IOException;
@@ -26,7 +25,7 @@ public final class FakeProc {
     /** @param patience with processes that are {@link #silent} */
     FakeProc(Path root, Duration patience) throws IOException {
         this.root = root;
-        this.procFs = new ProcFs(root, new Pace(), false, new ProcessMemory(patience, Ticker.systemTicker()));
+        this.procFs = new ProcFs(root, new Pace(), false, new ProcessMemory(patience));
         write("sys/kernel/random/boot_id", BOOT + "\n");
         write("stat", "cpu  1 2 3\nbtime 1700000000\nprocesses 5\n");
         uptime("1000.00");

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.github.benmanes.caffeine.cache.Ticker;
 import io.homeostat.desired.state.Identity.ProcessIdentity;
 import io.homeostat.observe.Pace;
 import io.homeostat.observe.process.LaunchDirectory.LaunchMarks;
@@ -205,6 +204,6 @@ class ProcFsTest {
     }
 
     private ProcFs inContainer() {
-        return new ProcFs(root, new Pace(), true, new ProcessMemory(ProcessMemory.PATIENCE, Ticker.systemTicker()));
+        return new ProcFs(root, new Pace(), true, new ProcessMemory(ProcessMemory.PATIENCE));
     }
 }
