@@ -5,7 +5,6 @@ import io.homeostat.observe.ttrpc.TtrpcServer;
 import io.homeostat.observe.ttrpc.Wire;
 import java.io.IOException;
 import java.nio.channels.AsynchronousCloseException;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,8 +25,8 @@ public final class VsockAcceptor implements TtrpcServer.Acceptor {
     /** Becomes readable when this is closed: nothing else ends the wait for a connection. */
     private final int wake;
 
-    /** Whether that was logged: who is refused can come as often as it likes. */
-    private final AtomicBoolean refused = new AtomicBoolean();
+    /** Whether a refusal was logged: who is refused can come as often as it likes. */
+    private boolean refused;
 
     private boolean accepting;
     private boolean closed;
@@ -61,26 +60,29 @@ public final class VsockAcceptor implements TtrpcServer.Acceptor {
     public Wire accept() throws IOException {
         begin();
         try {
-            while (true) {
-                int ready;
-                do {
-                    ready = Libc.awaitInput(descriptor, wake);
-                } while (ready == -Libc.EINTR);
-                checked("poll", ready);
-                if (!isOpen()) {
-                    throw new AsynchronousCloseException();
-                }
-                int connection = checked("accept4", Libc.accept(descriptor));
-                if (admits(connection)) {
-                    return new VsockWire(connection);
-                }
-            }
+            int connection;
+            do {
+                awaitConnection();
+                connection = checked("accept4", Libc.accept(descriptor));
+            } while (!admits(connection));
+            return new VsockWire(connection);
         } finally {
             end();
         }
     }
 
-    /** Whether who has connected may call; else the connection is closed. */
+    private void awaitConnection() throws IOException {
+        int ready;
+        do {
+            ready = Libc.awaitInput(descriptor, wake);
+        } while (ready == -Libc.EINTR);
+        checked("poll", ready);
+        if (!isOpen()) {
+            throw new AsynchronousCloseException();
+        }
+    }
+
+    /** Returns whether who has connected may call; else the connection is closed. Called by the thread that accepts. */
     boolean admits(int connection) {
         long peer = Libc.vsockPeer(connection);
         if (peer == caller) {
@@ -88,13 +90,14 @@ public final class VsockAcceptor implements TtrpcServer.Acceptor {
         }
         int _ = Libc.close(connection);
         String who = peer < 0 ? Libc.words((int) -peer) : "cid " + peer;
-        if (refused.getAndSet(true)) {
+        if (refused) {
             LOG.debug("a caller by vsock is refused again: {}", who);
         } else {
             LOG.warn(
                     "a caller by vsock is refused ({}): only cid {} is served here; further ones are not logged",
                     who,
                     caller);
+            refused = true;
         }
         return false;
     }
