@@ -52,6 +52,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -87,7 +88,7 @@ public final class EtcdKeyValues implements KeyValues {
 
     private static final Duration KEEPALIVE_ANSWER = Duration.ofSeconds(5);
 
-    /** Keys of a page. Reports have a few kilobytes each; of longer ones fewer are asked for. */
+    /** The most keys of a page. Reports have a few kilobytes each; of longer ones fewer are asked for. */
     private static final int PAGE = 250;
 
     /** Bytes of a message. While it is read there are three copies of it: 16 MiB in an agent. */
@@ -147,6 +148,13 @@ public final class EtcdKeyValues implements KeyValues {
         return list(prefix, mostListed, mayBeLeftOut);
     }
 
+    /** Returns the largest entry that may be left out, and is worth it: its key is kept. */
+    private static Optional<Entry> largest(Collection<Entry> entries, Predicate<String> mayBeLeftOut) {
+        return entries.stream()
+                .filter(entry -> entry.value().size() > Entry.OVERHEAD && mayBeLeftOut.test(entry.key()))
+                .max(Comparator.comparingLong(Entry::bytes));
+    }
+
     private Listing list(String prefix, long most, Predicate<String> mayBeLeftOut)
             throws KeyValuesException, InterruptedException {
         TreeMap<String, Entry> entries = new TreeMap<>();
@@ -197,10 +205,7 @@ public final class EtcdKeyValues implements KeyValues {
                 entries.put(key, entry);
             }
             while (room < 0) {
-                Entry largest = entries.values().stream()
-                        .filter(entry ->
-                                mayBeLeftOut.test(entry.key()) && entry.value().size() > Entry.OVERHEAD)
-                        .max(Comparator.comparingLong(Entry::bytes))
+                Entry largest = largest(entries.values(), mayBeLeftOut)
                         .orElseThrow(() -> new KeyValuesException(
                                 KeyValuesException.Kind.FAILED,
                                 "could not list " + prefix + where() + ": all that begins so takes more than "
@@ -208,7 +213,6 @@ public final class EtcdKeyValues implements KeyValues {
                                 null));
                 entries.remove(largest.key());
                 leftOut.put(largest.key(), largest.bytes());
-                // Its key is kept.
                 room += largest.value().size();
             }
             if (!answer.isMore() || answer.getKvs().isEmpty()) {
