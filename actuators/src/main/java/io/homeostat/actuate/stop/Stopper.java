@@ -222,8 +222,8 @@ public final class Stopper {
             return true;
         }
         // It has begun as the same user, and may have executed a program since that runs as its owner, as sudo does.
-        // But a parent is made
-        // the tracer of a child that asks for that (PTRACE_TRACEME), whoever's it is, and does not keep it from ending.
+        // But a parent is made the tracer of a child that asks for that (PTRACE_TRACEME), whoever's it is, and does
+        // not keep it from ending.
         boolean isAsked = tracer.pid() == traced.parent();
         return !isAsked && (now.getAsInt() != Account.ourUid() || procFs.runsAsOwner(tracer.pid()));
     }

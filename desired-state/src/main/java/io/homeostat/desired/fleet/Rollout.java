@@ -37,7 +37,7 @@ public record Rollout(String name, RolloutSpec spec, String digest) {
         return spec.seed() == null ? name : spec.seed();
     }
 
-    /** Where a machine stands in the order in which machines get the new revision: hexadecimal digits, which are compared as text. */
+    /** Returns the place of a machine in the order in which machines get the new revision: hexadecimal digits, which are compared as text. */
     public String place(String instanceId) {
         String seed = seed(name, spec);
         byte[] hash = Hashing.sha256()

@@ -33,18 +33,18 @@ public record RolloutState(
         int forgiven,
         long order,
         String reason) {
-    /** As many waves as no rollout has; the next one still has a number. */
+    /** The highest wave that is read, which no rollout has; the next one still has a number. */
     private static final int MOST_WAVES = 1 << 20;
 
-    /** As many machines as no fleet has. */
+    /** The most machines that are read, as no fleet has. */
     private static final int MOST_MACHINES = 1 << 30;
 
-    /** A revision that no store comes to. */
+    /** The highest revision that is read, which no store comes to. */
     private static final long LAST_REVISION = 1L << 53;
 
     private static final Instant LAST = Instant.parse("9999-12-31T23:59:59Z");
 
-    /** Characters, which as JSON are far fewer than machines take of a state. */
+    /** The most characters of a reason, which as JSON are far fewer than machines take of a state. */
     private static final int LONGEST_REASON = 500;
 
     /** Anybody's text may become one: it is such that can be reckoned with, and that machines take whatever is decided next. */

@@ -111,8 +111,8 @@ public final class DriverSession implements AutoCloseable {
     private static final int MAX_PORT = 14_512;
 
     /**
-     * Of all answers but those to StartTask, which has the whole task, and to commands in tasks, which have their output. Most are a few hundred bytes; once it is read, a message that consists
-     * of the smallest parts takes 30 times its length.
+     * The most bytes of all answers but those to StartTask, which has the whole task, and to commands in tasks, which have their output. Most
+     * are a few hundred bytes; once it is read, a message that consists of the smallest parts takes 30 times its length.
      */
     static final int LONGEST_MESSAGE = 2 << 20;
 

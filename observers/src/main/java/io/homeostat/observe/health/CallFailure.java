@@ -23,7 +23,7 @@ public final class CallFailure {
 
     private CallFailure() {}
 
-    /** What to say of it to people, in one line. */
+    /** Returns what to say of a failed call to people, in one line. */
     public static String words(String call, StatusRuntimeException e, Duration timeout) {
         Status status = e.getStatus();
         if (status.getCode() == Status.Code.DEADLINE_EXCEEDED) {

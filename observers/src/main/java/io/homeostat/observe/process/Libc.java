@@ -210,7 +210,10 @@ public final class Libc {
                 Vsock.ACCEPT4.invokeExact(errno, descriptor, MemorySegment.NULL, MemorySegment.NULL, Vsock.CLOEXEC));
     }
 
-    /** The cid of the machine that is at the other end of a connection by vsock, getpeername(2); 0, which no machine calls from, for other sockets. */
+    /**
+     * Returns the cid of the machine that is at the other end of a connection by vsock, getpeername(2); 0, which no machine calls from, for
+     * other sockets.
+     */
     public static long vsockPeer(int descriptor) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment address = vsockAddress(arena, 0, 0);

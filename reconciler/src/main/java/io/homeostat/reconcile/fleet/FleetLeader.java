@@ -48,7 +48,7 @@ final class FleetLeader {
     private final InstantSource clock;
     private final Function<RolloutSituation, RolloutPlan> planner;
     private final RecordCodec codec = new RecordCodec(new JsonMapper());
-    /** By keys. */
+    /** The failures that were not followed by a success, by key. */
     private final Map<String, Failures> failures = new HashMap<>();
 
     FleetLeader(

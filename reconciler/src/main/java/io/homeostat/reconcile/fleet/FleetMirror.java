@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  * can't be read of a machine counts as not said; what can't be read of the set or of a rollout leaves things as they are.
  */
 public final class FleetMirror {
-    /** Bytes of text that are read before any of it is taken or left out. */
+    /** The bytes of text that are read before any of it is taken or left out. */
     private static final long AT_ONCE = 1 << 20;
 
     private final FleetKeys keys;
@@ -56,11 +56,14 @@ public final class FleetMirror {
 
     private final Map<String, String> problems = new TreeMap<>();
 
-    /** Bytes of what machines say, by key, and of all of them. */
+    /** The bytes that what machines say takes, by key. */
     private final Map<String, Long> sizes = new HashMap<>();
 
-    private final long most;
+    /** The sum of the sizes. */
     private long taken;
+
+    private final long most;
+
     /** By the rollout's name, until machines or the set change. */
     private final Map<String, ImmutableList<Member>> inOrder = new HashMap<>();
 
@@ -158,7 +161,7 @@ public final class FleetMirror {
         revision = listing.revision();
     }
 
-    /** Reading takes most of the time, and is done by all processors. */
+    /** Takes some entries. Reading takes most of the time, and is done by all processors. */
     private void readAll(List<Entry> entries) {
         entries.parallelStream().map(this::read).toList().forEach(Runnable::run);
     }
@@ -329,7 +332,7 @@ public final class FleetMirror {
         }
     }
 
-    /** Whoever says most is left out first, so that it hides nobody but itself. */
+    /** Counts what a machine says. Whoever says most is left out first, so that it hides nobody but itself. */
     private void keep(String key, long bytes) {
         forget(key);
         sizes.put(key, bytes);

@@ -34,7 +34,7 @@ public final class MachineReader {
 
     private static final int MOST_LABELS = 1_000;
 
-    /** Characters of its name or its value. */
+    /** The most characters of a label's name, and of its value. */
     private static final int LONGEST_LABEL = 1_024;
 
     /** With a digit for each 0; of the fraction as many as there are. */
@@ -43,20 +43,21 @@ public final class MachineReader {
     /** Where the seconds of it end. */
     private static final int SECONDS = 19;
 
+    /** Bytes of a record beside its texts, about. */
+    private static final int OF_RECORD = 64;
+
+    /** Bytes of a text beside its characters, about. */
+    private static final int OF_TEXT = 48;
+
     private final JsonFactory json = new JsonFactory();
     private final Interner<String> words = Interners.newWeakInterner();
 
-    /** Bytes of a record beside its texts, and of a text beside its characters, about. */
-    private static final int OF_RECORD = 64;
-
-    private static final int OF_TEXT = 48;
-
-    /** What all that is read may take at once, in bytes by {@link #bytes}: the part of the heap that can be spared. */
+    /** Returns the most bytes that all reports may take together, as {@link #bytes} counts: the part of the heap that can be spared. */
     public static long mostBytes() {
         return Runtime.getRuntime().maxMemory() / 8;
     }
 
-    /** Bytes of memory that a report takes, about, if no text of it is shared. */
+    /** Returns the bytes of memory that a report takes, about, if no text of it is shared. */
     public static long bytes(MachineReport report) {
         return OF_RECORD
                 + bytes(report.agent())
@@ -73,7 +74,7 @@ public final class MachineReader {
                         .sum();
     }
 
-    /** Bytes of memory that labels take, about. */
+    /** Returns the bytes of memory that labels take, about. */
     public static long bytes(Map<String, String> labels) {
         return labels.entrySet().stream()
                 .mapToLong(label -> OF_RECORD + bytes(label.getKey()) + bytes(label.getValue()))

@@ -44,7 +44,7 @@ final class MsgpackConfig {
         }
     }
 
-    /** An array is made as long as its header says, which may be 2 billion. */
+    /** Makes sure that all is there: an array is made as long as its header says, which may be 2 billion. */
     private static void requireAllOf(ByteString bytes) throws IOException {
         try (MessageUnpacker unpacker = MessagePack.newDefaultUnpacker(bytes.toByteArray())) {
             for (long values = 1; values > 0; values--) {
